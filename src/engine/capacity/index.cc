@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/capacity/index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/archive.h"
+#include "base/strings.h"
+
+namespace muster::engine {
+namespace {
+
+std::string Key(const base::Writer& writer) {
+  return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
+}
+
+}  // namespace
+
+ProfileId CapacityIndex::Intern(const model::ReplicaShape& request,
+                                model::ResourceDefault resource_default, const LevelRules& rules) {
+  base::Writer writer;
+  writer(request, resource_default);
+  const auto [shape_at, fresh_shape] =
+      shape_ids_.try_emplace(Key(writer), static_cast<std::uint32_t>(shapes_.size()));
+  if (fresh_shape) shapes_.push_back(std::make_unique<Shape>(request, resource_default));
+
+  writer.Clear();
+  writer(shape_at->second);
+  for (const LevelRule& rule : rules) writer(rule.multiple, rule.limit);
+  const auto [at, fresh] =
+      profile_ids_.try_emplace(Key(writer), static_cast<std::uint32_t>(entries_.size()));
+  if (fresh) {
+    entries_.push_back(
+        {.shape = shapes_[shape_at->second].get(), .rules = rules, .profile = nullptr});
+  }
+  return ProfileId{at->second};
+}
+
+const Profile& CapacityIndex::Get(ProfileId id) {
+  Entry& entry = entries_[id.value];
+  entry.shape->Refresh(state_->tables());
+  if (entry.profile == nullptr) {
+    if (live_ >= kMostProfiles) DropOldest();
+    entry.profile = std::make_unique<Profile>(*entry.shape, entry.rules, Profile::Mode::kNow);
+    entry.profile->ContinueFrom(entry.changes);
+    ++live_;
+  }
+  entry.last_use = ++uses_;
+  work_ += entry.profile->CatchUp(*state_);
+  return *entry.profile;
+}
+
+Profile CapacityIndex::WhenEmpty(ProfileId id) {
+  const Entry& entry = entries_[id.value];
+  entry.shape->Refresh(state_->tables());
+  Profile profile(*entry.shape, entry.rules, Profile::Mode::kWhenEmpty);
+  work_ += profile.CatchUp(*state_);
+  return profile;
+}
+
+std::string CapacityIndex::Verify() {
+  for (Entry& entry : entries_) {
+    if (entry.profile == nullptr) continue;
+    entry.shape->Refresh(state_->tables());
+    entry.profile->CatchUp(*state_);
+    Profile fresh(*entry.shape, entry.rules, Profile::Mode::kNow);
+    fresh.CatchUp(*state_);
+    for (LevelIndex level = 0; level < state_->tables().topology->level_count(); ++level) {
+      if (!std::ranges::equal(fresh.capacity(level), entry.profile->capacity(level))) {
+        return base::Format("capacity index: level {} differs from a full scan",
+                            state_->tables().topology->level_name(level));
+      }
+    }
+  }
+  return {};
+}
+
+std::int64_t CapacityIndex::TakeWork() { return std::exchange(work_, 0); }
+
+void CapacityIndex::DropOldest() {
+  Entry* oldest = nullptr;
+  for (Entry& entry : entries_) {
+    if (entry.profile != nullptr && (oldest == nullptr || entry.last_use < oldest->last_use)) {
+      oldest = &entry;
+    }
+  }
+  oldest->changes = oldest->profile->changes();
+  oldest->profile.reset();
+  --live_;
+}
+
+}  // namespace muster::engine

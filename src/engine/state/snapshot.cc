@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/state/snapshot.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/archive.h"
+#include "base/strings.h"
+
+namespace muster::engine {
+
+template <class A>
+void Archive(A& a, NodeUse& v) {
+  a(v.devices, v.cpu, v.memory, v.nics, v.extended);
+}
+template <class A>
+void Archive(A& a, NodeRow& v) {
+  a(v.spec, v.hardware, v.state, v.gone, v.faulty, v.foreign, v.use);
+}
+template <class A>
+void Archive(A& a, Hardware& v) {
+  a(v.cpu, v.memory, v.nics, v.devices, v.anonymous, v.extended, v.taints);
+}
+/// All but the request, which is written as a number.
+template <class A>
+void Archive(A& a, JobRow& v) {
+  a(v.placement, v.ranks_gone, v.submitted, v.eligible, v.started, v.ended, v.checkpointed, v.checkpoint_step,
+    v.queue, v.user, v.attempt, v.priority, v.ranks_left, v.ranks_started, v.restarts, v.phase, v.end,
+    v.stop_reason, v.held, v.cancelled, v.failed, v.broken);
+}
+template <class A>
+void Archive(A& a, QueueRow& v) {
+  a(v.name, v.devices, v.cpu, v.memory);
+}
+template <class A>
+void Archive(A& a, UserRow& v) {
+  a(v.name);
+}
+
+namespace {
+
+constexpr std::uint32_t kFormatVersion = 1;
+
+template <class Row, std::size_t kRows>
+void WriteTable(base::Writer& writer, const base::CowTable<Row, kRows>& table) {
+  writer(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) writer(table[i]);
+}
+
+template <class Row, std::size_t kRows>
+void ReadTable(base::Reader& reader, base::CowTable<Row, kRows>& table) {
+  std::size_t size = 0;
+  reader(size);
+  for (std::size_t i = 0; i < size && reader.ok(); ++i) {
+    Row row;
+    reader(row);
+    table.PushBack(std::move(row));
+  }
+}
+
+/// Distinct requests in order of first use, and each job's number in them plus one; 0 = none.
+struct Requests {
+  std::vector<model::GangRequestPtr> distinct;
+  std::vector<std::uint32_t> of_job;
+};
+
+Requests CollectRequests(const Tables& tables) {
+  Requests requests;
+  std::unordered_map<std::string, std::uint32_t> known;  // look-ups only, never iterated
+  std::unordered_map<const model::GangRequest*, std::uint32_t> seen;  // saves encoding a shared one again
+  for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
+    const model::GangRequestPtr& request = tables.jobs[i].request;
+    std::uint32_t number = 0;
+    if (request != nullptr) {
+      const auto [at, fresh] = seen.try_emplace(request.get(), 0);
+      if (fresh) {
+        base::Writer writer;
+        writer(*request);
+        std::string key(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());
+        const auto next = static_cast<std::uint32_t>(requests.distinct.size() + 1);
+        const auto [known_at, fresh_key] = known.try_emplace(std::move(key), next);
+        if (fresh_key) requests.distinct.push_back(request);
+        at->second = known_at->second;
+      }
+      number = at->second;
+    }
+    requests.of_job.push_back(number);
+  }
+  return requests;
+}
+
+/// Everything that a row refers to exists. Numbers inside rows are checked by the ledger.
+bool RefersToRows(const Tables& tables) {
+  for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
+    const NodeRow& row = tables.nodes[i];
+    if (row.spec == nullptr || row.hardware >= tables.hardware->size() ||
+        row.spec->devices.size() > static_cast<std::size_t>(model::kMaxDevicesPerNode)) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
+    const JobRow& job = tables.jobs[i];
+    if (job.phase == JobPhase::kUnknown) continue;
+    if (job.queue.value >= tables.queues.size() || job.user.value >= tables.users.size()) return false;
+    if (job.phase != JobPhase::kEnded && job.request == nullptr) return false;
+    if (!HasPlace(job)) continue;
+    if (job.request == nullptr || job.placement->group_sizes.size() != job.request->groups.size()) return false;
+    std::int64_t ranks = 0;
+    for (const std::int32_t size : job.placement->group_sizes) {
+      if (size < 0) return false;
+      ranks += size;
+    }
+    if (ranks != static_cast<std::int64_t>(job.placement->ranks.size())) return false;
+    if (job.ranks_gone != nullptr && job.ranks_gone->size() * 64 < job.placement->ranks.size()) return false;
+    for (const model::ReplicaPlacement& rank : job.placement->ranks) {
+      if (rank.node.value >= tables.nodes.size()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
+  base::Writer writer;
+  writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.hardware, *tables.extended_names);
+  WriteTable(writer, tables.nodes);
+  WriteTable(writer, tables.queues);
+  WriteTable(writer, tables.users);
+  const Requests requests = CollectRequests(tables);
+  writer(requests.distinct, requests.of_job);
+  WriteTable(writer, tables.jobs);
+  return std::move(writer).Take();
+}
+
+base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
+  base::Reader reader(bytes);
+  std::uint32_t version = 0;
+  reader(version);
+  if (!reader.ok() || version != kFormatVersion) {
+    return base::Error{base::ErrorCode::kInvalid,
+                       base::Format("snapshot format {} is not the one this build reads ({})", version,
+                                    kFormatVersion),
+                       ""};
+  }
+  Tables tables;
+  model::Policy policy;
+  std::vector<Hardware> hardware;
+  std::vector<std::string> extended_names;
+  Requests requests;
+  reader(policy, tables.seed, tables.latest, hardware, extended_names);
+  tables.policy = std::make_shared<const model::Policy>(std::move(policy));
+  tables.hardware = std::make_shared<const std::vector<Hardware>>(std::move(hardware));
+  tables.extended_names = std::make_shared<const std::vector<std::string>>(std::move(extended_names));
+  ReadTable(reader, tables.nodes);
+  ReadTable(reader, tables.queues);
+  ReadTable(reader, tables.users);
+  reader(requests.distinct, requests.of_job);
+  ReadTable(reader, tables.jobs);
+  const base::Error damaged{base::ErrorCode::kInvalid, "the snapshot is damaged or cut short", ""};
+  if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size()) return damaged;
+  for (std::size_t i = 0; i < requests.of_job.size(); ++i) {
+    const std::uint32_t number = requests.of_job[i];
+    if (number > requests.distinct.size()) return damaged;
+    if (number != 0) tables.jobs.Mutable(i).request = requests.distinct[number - 1];
+  }
+  if (!RefersToRows(tables)) return damaged;
+  tables.topology = BuildTopology(tables);
+  return tables;
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/state/state.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+
+#include "base/check.h"
+
+namespace muster::engine {
+namespace {
+
+Hardware HardwareOf(const model::NodeSpec& spec) {
+  return {.cpu = spec.cpu,
+          .memory = spec.memory,
+          .nics = spec.nics,
+          .devices = spec.devices,
+          .anonymous = spec.anonymous_devices,
+          .extended = spec.extended,
+          .taints = spec.taints};
+}
+
+}  // namespace
+
+std::size_t GroupOfRank(const model::GangPlacement& placement, std::size_t rank) {
+  std::size_t group = 0;
+  for (std::size_t end = 0; group < placement.group_sizes.size(); ++group) {
+    end += static_cast<std::size_t>(placement.group_sizes[group]);
+    if (rank < end) break;
+  }
+  return group;
+}
+
+std::optional<std::size_t> FindExtended(const Tables& tables, std::string_view name) {
+  const auto& names = *tables.extended_names;
+  const auto at = std::ranges::find(names, name);
+  if (at == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+State::State(Tables tables) : tables_(std::move(tables)), topology_stale_(false) {
+  for (std::uint32_t i = 0; i < tables_.nodes.size(); ++i) {
+    node_ids_.emplace(tables_.nodes[i].spec->name, model::NodeId{i});
+  }
+  for (std::uint32_t i = 0; i < tables_.queues.size(); ++i) {
+    queue_ids_.emplace(tables_.queues[i].name, model::QueueId{i});
+  }
+  for (std::uint32_t i = 0; i < tables_.users.size(); ++i) {
+    user_ids_.emplace(tables_.users[i].name, model::UserId{i});
+  }
+}
+
+JobRow& State::MutableJob(model::JobId id) {
+  while (tables_.jobs.size() <= id.value) tables_.jobs.PushBack(JobRow{});
+  return tables_.jobs.Mutable(id.value);
+}
+
+void State::SetPolicy(std::shared_ptr<const model::Policy> policy) {
+  tables_.policy = std::move(policy);
+  topology_stale_ = true;
+  ++hardware_version_;
+}
+
+void State::Advance(base::Instant now) { tables_.latest = std::max(tables_.latest, now); }
+
+model::QueueId State::InternQueue(std::string_view name) {
+  const auto [at, fresh] = queue_ids_.try_emplace(
+      std::string(name), model::QueueId{static_cast<std::uint32_t>(tables_.queues.size())});
+  if (fresh) tables_.queues.PushBack({.name = std::string(name)});
+  return at->second;
+}
+
+model::UserId State::InternUser(std::string_view name) {
+  const auto [at, fresh] = user_ids_.try_emplace(
+      std::string(name), model::UserId{static_cast<std::uint32_t>(tables_.users.size())});
+  if (fresh) tables_.users.PushBack({.name = std::string(name)});
+  return at->second;
+}
+
+std::optional<model::NodeId> State::FindNode(std::string_view name) const {
+  const auto at = node_ids_.find(std::string(name));
+  if (at == node_ids_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::uint32_t State::InternHardware(const model::NodeSpec& spec) {
+  const Hardware wanted = HardwareOf(spec);
+  const auto& known = *tables_.hardware;
+  const auto at = std::ranges::find(known, wanted);
+  if (at != known.end()) return static_cast<std::uint32_t>(at - known.begin());
+  auto grown = std::make_shared<std::vector<Hardware>>(known);
+  grown->push_back(wanted);
+  tables_.hardware = std::move(grown);
+  return static_cast<std::uint32_t>(tables_.hardware->size() - 1);
+}
+
+std::size_t State::InternExtended(const std::string& name) {
+  if (const auto known = FindExtended(tables_, name)) return *known;
+  auto grown = std::make_shared<std::vector<std::string>>(*tables_.extended_names);
+  grown->push_back(name);
+  tables_.extended_names = std::move(grown);
+  return tables_.extended_names->size() - 1;
+}
+
+model::NodeId State::PutNode(const model::NodeSpec& spec) {
+  const auto [at, fresh] = node_ids_.try_emplace(
+      spec.name, model::NodeId{static_cast<std::uint32_t>(tables_.nodes.size())});
+  const model::NodeId id = at->second;
+  if (fresh) tables_.nodes.PushBack(NodeRow{});
+  for (const model::NamedAmount& extra : spec.extended) InternExtended(extra.name);
+  const std::uint32_t hardware = InternHardware(spec);
+  NodeRow& row = TouchNode(id);
+  if (row.gone) row.state = model::NodeState::kReady;
+  row.gone = false;
+  row.hardware = hardware;
+  row.spec = std::make_shared<const model::NodeSpec>(spec);
+  topology_stale_ = true;
+  ++hardware_version_;
+  return id;
+}
+
+void State::SetNodeGone(model::NodeId id) {
+  TouchNode(id).gone = true;
+  topology_stale_ = true;
+  ++hardware_version_;
+}
+
+void State::SetNodeState(model::NodeId id, model::NodeState state) { TouchNode(id).state = state; }
+
+void State::SetFaulty(model::NodeId id, model::DeviceMask devices) {
+  NodeRow& row = TouchNode(id);
+  row.faulty = devices & AllDevices(*row.spec);
+}
+
+void State::SetForeign(model::NodeId id, model::DeviceMask devices) {
+  NodeRow& row = TouchNode(id);
+  row.foreign = devices & AllDevices(*row.spec);
+}
+
+void State::RefreshTopology() {
+  if (!topology_stale_) return;
+  tables_.topology = BuildTopology(tables_);
+  topology_stale_ = false;
+  ++topology_version_;
+  change_base_ = change_end();
+  changes_.clear();
+}
+
+NodeRow& State::TouchNode(model::NodeId id) {
+  const Position position = tables_.topology->position_of(id);
+  if (!topology_stale_ && position != kNoPosition) {
+    // A log longer than the cluster is no better than a rebuild, so the older half can go.
+    const std::size_t longest = 4 * std::size_t{tables_.topology->node_count()} + 64;
+    if (changes_.size() >= longest) {
+      const std::size_t dropped = changes_.size() / 2;
+      changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(dropped));
+      change_base_ += dropped;
+    }
+    changes_.push_back(position);
+  }
+  return tables_.nodes.Mutable(id.value);
+}
+
+NodeUse& State::TouchUse(model::NodeId id) {
+  NodeRow& row = TouchNode(id);
+  if (in_trial_) undo_.emplace_back(id, row.use);
+  return row.use;
+}
+
+std::optional<std::span<const Position>> State::ChangesSince(std::uint64_t from) const {
+  if (from < change_base_) return std::nullopt;
+  return std::span<const Position>(changes_).subspan(from - change_base_);
+}
+
+void State::AddExtended(NodeUse& use, const std::vector<model::NamedAmount>& amounts, int sign) {
+  for (const model::NamedAmount& extra : amounts) {
+    const std::size_t index = InternExtended(extra.name);
+    if (use.extended.size() <= index) use.extended.resize(index + 1);
+    use.extended[index] += sign * extra.amount;
+    MUSTER_CHECK(use.extended[index] >= 0);
+  }
+}
+
+void State::Claim(const Charge& charge) {
+  NodeUse& use = TouchUse(charge.placement.node);
+  MUSTER_CHECK((use.devices & charge.placement.devices) == 0);
+  use.devices |= charge.placement.devices;
+  use.cpu += charge.placement.cpu;
+  use.memory += charge.placement.memory;
+  use.nics += charge.shape.nics;
+  if (!charge.shape.extended.empty()) AddExtended(use, charge.shape.extended, 1);
+}
+
+void State::Release(const Charge& charge) {
+  NodeUse& use = TouchUse(charge.placement.node);
+  MUSTER_CHECK((use.devices & charge.placement.devices) == charge.placement.devices);
+  use.devices &= ~charge.placement.devices;
+  use.cpu -= charge.placement.cpu;
+  use.memory -= charge.placement.memory;
+  use.nics -= charge.shape.nics;
+  MUSTER_CHECK(use.cpu >= base::MilliCpu{} && use.memory >= base::Bytes{} && use.nics >= 0);
+  if (!charge.shape.extended.empty()) AddExtended(use, charge.shape.extended, -1);
+}
+
+void State::ChargeQueue(model::QueueId queue, const model::ReplicaPlacement& placement, int sign) {
+  QueueRow& row = tables_.queues.Mutable(queue.value);
+  row.devices += sign * std::popcount(placement.devices);
+  row.cpu += placement.cpu * sign;
+  row.memory += placement.memory * sign;
+}
+
+void State::BeginTrial() {
+  MUSTER_CHECK(!in_trial_);
+  in_trial_ = true;
+  undo_.clear();
+}
+
+void State::UndoTrial() {
+  MUSTER_CHECK(in_trial_);
+  in_trial_ = false;
+  // Backwards, so that a node touched twice ends as it first was.
+  while (!undo_.empty()) {
+    TouchNode(undo_.back().first).use = std::move(undo_.back().second);
+    undo_.pop_back();
+  }
+}
+
+}  // namespace muster::engine
