@@ -151,15 +151,17 @@ std::int32_t Engine::Impl::ReleaseRanks(model::JobId job, model::RankRange ranks
                ? std::make_shared<std::vector<std::uint64_t>>(*row.ranks_gone)
                : std::make_shared<std::vector<std::uint64_t>>((placement.ranks.size() + 63) / 64);
   }
+  QueueUse use;
   std::int32_t released = 0;
   for (auto rank = static_cast<std::size_t>(first); rank < static_cast<std::size_t>(end); ++rank) {
     if (IsRankGone(row, rank)) continue;
     const model::ReplicaShape& shape = row.request->groups[GroupOfRank(placement, rank)].shape;
     state.Release({placement.ranks[rank], shape});
-    state.ChargeQueue(row.queue, placement.ranks[rank], -1);
+    use.Add(placement.ranks[rank], -1);
     if (gone != nullptr) (*gone)[rank / 64] |= std::uint64_t{1} << (rank % 64);
     ++released;
   }
+  state.ChargeQueue(row.queue, use);
   row.ranks_left -= released;
   row.ranks_gone = row.ranks_left == 0 ? nullptr : std::move(gone);
   return released;

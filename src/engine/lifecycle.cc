@@ -113,14 +113,16 @@ void Engine::Impl::On(const model::StartGang& decision, base::Instant now) {
   row.stop_reason = ReasonCode::kPlaced;
   row.failed = false;
   row.broken = false;
+  QueueUse use;
   std::size_t rank = 0;
   for (std::size_t g = 0; g < placement.group_sizes.size(); ++g) {
     const model::ReplicaShape& shape = row.request->groups[g].shape;
     for (std::int32_t i = 0; i < placement.group_sizes[g]; ++i, ++rank) {
       state.Claim({placement.ranks[rank], shape});
-      state.ChargeQueue(row.queue, placement.ranks[rank], 1);
+      use.Add(placement.ranks[rank], 1);
     }
   }
+  state.ChargeQueue(row.queue, use);
   placed.insert(job);
   SetDeadlines(job);
 }

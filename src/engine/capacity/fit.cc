@@ -120,6 +120,7 @@ HardwareFit Shape::FitFor(const Hardware& hardware) const {
     if (!model_seen && !hardware.devices.empty()) refuse(ReasonCode::kWrongModel);
     if (model_seen && fit.matching == 0) refuse(ReasonCode::kDeviceMemoryShort);
     if (std::popcount(fit.matching) < devices()) refuse(ReasonCode::kNodeTooSmall);
+    if (hardware.anonymous && request_.gpu.value() < 1000) refuse(ReasonCode::kFractionAnonymous);
   }
   fit.groups = SplitByGroup(hardware.devices, fit.matching);
 
@@ -184,9 +185,12 @@ ReasonCode WhyNoSlot(const Shape& shape, const Tables& tables, const NodeRow& ro
   const Room room = RoomNow(row);
   if (std::popcount(room.devices & fit.matching) < shape.devices()) {
     // Name the cause without which there would be enough.
-    const DeviceMask wanted = fit.matching & ~row.use.devices;
-    if (std::popcount(wanted & ~row.foreign) >= shape.devices()) return ReasonCode::kDevicesFaulty;
-    if (std::popcount(wanted & ~row.faulty) >= shape.devices()) return ReasonCode::kDevicesForeign;
+    NodeRow healthy = row;
+    healthy.faulty = 0;
+    if (std::popcount(FreeDevices(healthy) & fit.matching) >= shape.devices()) return ReasonCode::kDevicesFaulty;
+    NodeRow ours = row;
+    ours.foreign = 0;
+    if (std::popcount(FreeDevices(ours) & fit.matching) >= shape.devices()) return ReasonCode::kDevicesForeign;
     return ReasonCode::kDevicesBusy;
   }
   if (room.cpu < fit.cpu.value()) return ReasonCode::kCpuShort;

@@ -29,8 +29,8 @@ class Shape {
 
   const model::ReplicaShape& request() const { return request_; }
   model::ResourceDefault resource_default() const { return default_; }
-  /// Whole devices of each replica.
-  int devices() const { return static_cast<int>(request_.gpu.value() / 1000); }
+  /// Devices of each replica. Devices are not shared yet, so a part of one takes all of it.
+  int devices() const { return static_cast<int>((request_.gpu.value() + 999) / 1000); }
   bool HasSelector() const { return !request_.selector.empty(); }
 
   /// Learns makes of nodes that came since the last call.

@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/capacity/profile.h"
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 namespace muster::engine {
+namespace {
+
+constexpr std::int32_t kHighestBit = 63;
+
+std::uint64_t RoomBit(std::int32_t room) { return std::uint64_t{1} << std::min(room, kHighestBit); }
+
+/// Domain `a` of `level` has less room around it than `b`, looking outwards level by level.
+bool IsTighter(const Profile& profile, const Topology& topology, LevelIndex level, DomainIndex a, DomainIndex b) {
+  for (; level < topology.top() && a != b; ++level) {
+    const auto capacity = profile.capacity(level);
+    if (capacity[a] != capacity[b]) return capacity[a] < capacity[b];
+    a = topology.domain(level, a).parent;
+    b = topology.domain(level, b).parent;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::int32_t Profile::SlotsAt(const State& state, Position position) const {
   if (shape_->HasSelector() && !eligible_[position]) return 0;
@@ -57,10 +79,61 @@ void Profile::Rebuild(const State& state) {
     room.raw = room.capacity;
     for (std::int32_t& capacity : room.capacity) capacity = Rule(level).Apply(capacity);
   }
+  present_.assign(topology.domains(1).size(), 0);
+  for (Position p = 0; p < topology.node_count(); ++p) {
+    present_[topology.DomainAt(1, p)] |= RoomBit(levels_.front().capacity[p]);
+  }
+}
+
+Position Profile::TightestNode(const Topology& topology, LevelIndex level, DomainIndex index,
+                               std::int32_t need) const {
+  const Topology::Domain& range = topology.domain(level, index);
+  if (range.begin == range.end) return kNoPosition;
+  const DomainIndex first = topology.DomainAt(1, range.begin);
+  const DomainIndex end = topology.DomainAt(1, range.end - 1) + 1;
+  const std::uint64_t enough = ~std::uint64_t{0} << std::min(need, kHighestBit);
+  std::uint64_t present = 0;
+  for (DomainIndex d = first; d < end; ++d) present |= present_[d] & enough;
+  if (present == 0) return kNoPosition;
+
+  const auto& room = levels_.front().capacity;
+  std::int32_t least = std::countr_zero(present);
+  if (least == kHighestBit) {  // the exact amount is not in the bits
+    least = std::numeric_limits<std::int32_t>::max();
+    for (Position p = range.begin; p < range.end; ++p) {
+      if (room[p] >= need) least = std::min(least, room[p]);
+    }
+    if (least == std::numeric_limits<std::int32_t>::max()) return kNoPosition;
+  }
+  Position best = kNoPosition;
+  DomainIndex best_domain = 0;
+  for (DomainIndex d = first; d < end; ++d) {
+    if ((present_[d] & RoomBit(least)) == 0) continue;
+    if (best != kNoPosition && !IsTighter(*this, topology, 1, d, best_domain)) continue;
+    const Topology::Domain& domain = topology.domain(1, d);
+    const auto at = std::find(room.begin() + domain.begin, room.begin() + domain.end, least);
+    if (at == room.begin() + domain.end) continue;
+    best = static_cast<Position>(at - room.begin());
+    best_domain = d;
+  }
+  return best;
+}
+
+void Profile::UpdatePresent(const Topology& topology, Position position, std::int32_t before,
+                            std::int32_t after) {
+  const DomainIndex d = topology.DomainAt(1, position);
+  const Topology::Domain& domain = topology.domain(1, d);
+  const auto& room = levels_.front().capacity;
+  // Usually another node has as much room as this one had, and is found soon.
+  const bool still = std::any_of(room.begin() + domain.begin, room.begin() + domain.end,
+                                 [before](std::int32_t r) { return RoomBit(r) == RoomBit(before); });
+  if (!still) present_[d] &= ~RoomBit(before);
+  present_[d] |= RoomBit(after);
 }
 
 void Profile::Update(const Topology& topology, Position position, std::int32_t slots) {
   LevelRoom* room = &levels_.front();
+  const std::int32_t ruled_before = room->capacity[position];
   const std::int32_t before = room->raw.empty() ? room->capacity[position] : room->raw[position];
   std::int32_t delta = slots - before;
   if (delta == 0) return;
@@ -78,6 +151,8 @@ void Profile::Update(const Topology& topology, Position position, std::int32_t s
     delta = ruled - room->capacity[d];
     room->capacity[d] = ruled;
   }
+  const std::int32_t ruled_after = levels_.front().capacity[position];
+  if (ruled_after != ruled_before) UpdatePresent(topology, position, ruled_before, ruled_after);
 }
 
 }  // namespace muster::engine

@@ -56,6 +56,9 @@ class Profile {
   std::span<const std::int32_t> capacity(LevelIndex level) const {
     return levels_[static_cast<std::size_t>(level)].capacity;
   }
+  /// Of the nodes inside domain `index` of `level` (1 or above) with room for `need` replicas: one with least room to
+  /// spare, in the surroundings with least room, level by level outwards; then the first. kNoPosition if there is none.
+  Position TightestNode(const Topology& topology, LevelIndex level, DomainIndex index, std::int32_t need) const;
   std::int32_t Total() const { return levels_.back().capacity.front(); }
   const Shape& shape() const { return *shape_; }
   bool HasRule(LevelIndex level) const { return !Rule(level).IsTrivial(); }
@@ -73,11 +76,15 @@ class Profile {
   std::int32_t SlotsAt(const State& state, Position position) const;
   void Rebuild(const State& state);
   void Update(const Topology& topology, Position position, std::int32_t slots);
+  void UpdatePresent(const Topology& topology, Position position, std::int32_t before, std::int32_t after);
 
   const Shape* shape_;
   LevelRules rules_;
   Mode mode_;
   std::vector<LevelRoom> levels_;
+  /// By domain of level 1: which amounts of room its nodes have. Bit v: some node has room for exactly v; the highest
+  /// bit: for that many or more. Finds the tightest node without a look at each.
+  std::vector<std::uint64_t> present_;
   std::vector<bool> eligible_;   ///< by position, only for shapes with a selector
   std::uint64_t topology_version_ = 0;
   std::uint64_t log_position_ = 0;

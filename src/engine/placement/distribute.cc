@@ -9,31 +9,6 @@
 namespace muster::engine {
 namespace {
 
-/// Of the domains of `level` with the tightest sufficient room, the one whose surroundings are tightest, level by level
-/// outwards; then the first.
-DomainIndex TightestSurroundings(Planner& planner, const Profile& profile, LevelIndex level, ChildRooms rooms,
-                                 DomainIndex first_best) {
-  const Topology& topology = *planner.state.tables().topology;
-  const std::int32_t room = rooms.room[first_best - rooms.first];
-  DomainIndex best = first_best;
-  if (level + 1 >= topology.top()) return best;
-  const auto tighter = [&](DomainIndex a, DomainIndex b) {
-    for (LevelIndex above = level + 1; above < topology.top(); ++above) {
-      a = topology.domain(above - 1, a).parent;
-      b = topology.domain(above - 1, b).parent;
-      if (a == b) return false;
-      const auto capacity = profile.capacity(above);
-      if (capacity[a] != capacity[b]) return capacity[a] < capacity[b];
-    }
-    return false;
-  };
-  const auto end = rooms.first + static_cast<DomainIndex>(rooms.room.size());
-  for (DomainIndex d = first_best + 1; d < end; ++d) {
-    if (rooms.room[d - rooms.first] == room && tighter(d, best)) best = d;
-  }
-  return best;
-}
-
 /// The next level inwards at which a strategy chooses: each one if it descends, else only where rules must be kept.
 LevelIndex NextLevel(const Planner& planner, const Profile& profile, LevelIndex level) {
   LevelIndex next = level - 1;
@@ -73,13 +48,21 @@ ChildRooms RoomsInside(const Topology& topology, const Profile& profile, DomainR
 std::optional<DomainRef> FindDomain(Planner& planner, const Profile& profile, DomainRef inside,
                                     LevelIndex highest, std::int32_t need) {
   const Topology& topology = *planner.state.tables().topology;
-  for (LevelIndex level = planner.strategy.descends ? 0 : highest; level <= highest; ++level) {
+  LevelIndex level = highest;
+  if (planner.strategy.descends) {
+    // A node that holds everything is looked for through the index: there are too many to look at each.
+    if (inside.level == 0) return inside;
+    planner.work += static_cast<std::int64_t>(topology.domains(1).size());
+    const Position node = profile.TightestNode(topology, inside.level, inside.index, need);
+    if (node != kNoPosition) return DomainRef{0, node};
+    level = 1;
+  }
+  for (; level <= highest; ++level) {
     const ChildRooms rooms = RoomsInside(topology, profile, inside, level);
     planner.work += static_cast<std::int64_t>(rooms.room.size());
     if (rooms.room.empty() || *std::ranges::max_element(rooms.room) < need) continue;
     const std::uint32_t child = planner.strategy.choose_domain(rooms.room, need, planner.rng);
-    if (!planner.strategy.descends) return DomainRef{level, rooms.first + child};
-    return DomainRef{level, TightestSurroundings(planner, profile, level, rooms, rooms.first + child)};
+    return DomainRef{level, rooms.first + child};
   }
   return std::nullopt;
 }

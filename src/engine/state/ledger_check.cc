@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger recomputed from the jobs, the slow and obvious way.
-#include <bit>
+#include <algorithm>
 #include <vector>
 
 #include "base/strings.h"
@@ -11,7 +11,7 @@ namespace {
 
 struct Recomputed {
   std::vector<NodeUse> nodes;
-  std::vector<QueueRow> queues;
+  std::vector<QueueUse> queues;
   std::string fault;
 };
 
@@ -33,15 +33,12 @@ void AddRank(const Tables& tables, const JobRow& job, std::size_t rank, Recomput
     if (use.extended.size() <= index) use.extended.resize(index + 1);
     use.extended[index] += extra.amount;
   }
-  QueueRow& queue = sum.queues[job.queue.value];
-  queue.devices += std::popcount(placement.devices);
-  queue.cpu += placement.cpu;
-  queue.memory += placement.memory;
+  sum.queues[job.queue.value].Add(placement, 1);
 }
 
 Recomputed Recompute(const Tables& tables) {
   Recomputed sum{.nodes = std::vector<NodeUse>(tables.nodes.size()),
-                 .queues = std::vector<QueueRow>(tables.queues.size())};
+                 .queues = std::vector<QueueUse>(tables.queues.size())};
   for (std::size_t i = 0; i < tables.jobs.size() && sum.fault.empty(); ++i) {
     const JobRow& job = tables.jobs[i];
     if (!HasPlace(job)) {
@@ -81,10 +78,7 @@ std::string State::VerifyLedger() const {
   }
   for (std::size_t i = 0; i < tables_.queues.size(); ++i) {
     const QueueRow& row = tables_.queues[i];
-    if (row.devices != sum.queues[i].devices || row.cpu != sum.queues[i].cpu ||
-        row.memory != sum.queues[i].memory) {
-      return base::Format("queue {} does not add up", row.name);
-    }
+    if (row.use != sum.queues[i]) return base::Format("queue {} does not add up", row.name);
   }
   return {};
 }

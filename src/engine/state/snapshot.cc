@@ -32,7 +32,7 @@ void Archive(A& a, JobRow& v) {
 }
 template <class A>
 void Archive(A& a, QueueRow& v) {
-  a(v.name, v.devices, v.cpu, v.memory);
+  a(v.name, v.use.devices, v.use.cpu, v.use.memory);
 }
 template <class A>
 void Archive(A& a, UserRow& v) {

@@ -2,7 +2,6 @@
 #include "engine/state/state.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <memory>
 
@@ -115,6 +114,8 @@ model::NodeId State::PutNode(const model::NodeSpec& spec) {
   row.gone = false;
   row.hardware = hardware;
   row.spec = std::make_shared<const model::NodeSpec>(spec);
+  row.faulty &= AllDevices(spec);  // of devices that are still there
+  row.foreign &= AllDevices(spec);
   topology_stale_ = true;
   ++hardware_version_;
   return id;
@@ -203,11 +204,11 @@ void State::Release(const Charge& charge) {
   if (!charge.shape.extended.empty()) AddExtended(use, charge.shape.extended, -1);
 }
 
-void State::ChargeQueue(model::QueueId queue, const model::ReplicaPlacement& placement, int sign) {
-  QueueRow& row = tables_.queues.Mutable(queue.value);
-  row.devices += sign * std::popcount(placement.devices);
-  row.cpu += placement.cpu * sign;
-  row.memory += placement.memory * sign;
+void State::ChargeQueue(model::QueueId queue, const QueueUse& use) {
+  QueueUse& account = tables_.queues.Mutable(queue.value).use;
+  account.devices += use.devices;
+  account.cpu += use.cpu;
+  account.memory += use.memory;
 }
 
 void State::BeginTrial() {

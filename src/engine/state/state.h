@@ -57,8 +57,8 @@ class State {
   /// Enters what a replica takes. Taking a device twice is a bug and ends the program.
   void Claim(const Charge& charge);
   void Release(const Charge& charge);
-  /// Enters a replica's use in its queue's account (+1) or takes it out (-1).
-  void ChargeQueue(model::QueueId queue, const model::ReplicaPlacement& placement, int sign);
+  /// Adds to a queue's account, or takes from it what is negative.
+  void ChargeQueue(model::QueueId queue, const QueueUse& use);
 
   // --- the change log: which nodes may have more or less room since when
   std::uint64_t change_end() const { return change_base_ + changes_.size(); }

@@ -3,6 +3,7 @@
 // can be rebuilt; only these are in snapshots and views.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -95,11 +96,23 @@ inline bool IsRankGone(const JobRow& row, std::size_t rank) {
 }
 
 /// What jobs of a queue hold.
-struct QueueRow {
-  std::string name;
+struct QueueUse {
   std::int64_t devices = 0;
   base::MilliCpu cpu;
   base::Bytes memory;
+  friend bool operator==(const QueueUse&, const QueueUse&) = default;
+
+  /// Adds what a replica takes (`sign` 1), or takes it out (-1).
+  void Add(const model::ReplicaPlacement& placement, int sign) {
+    devices += sign * std::popcount(placement.devices);
+    cpu += placement.cpu * sign;
+    memory += placement.memory * sign;
+  }
+};
+
+struct QueueRow {
+  std::string name;
+  QueueUse use;
 };
 
 struct UserRow {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/state/view.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "engine/state/tables.h"
@@ -20,8 +21,12 @@ void Count(const NodeRow& row, Inventory& counts) {
   }
   const model::DeviceMask free = FreeDevices(row);
   const int faulty = std::popcount(row.faulty);
-  const int foreign = std::popcount(row.foreign & ~row.faulty);
-  const int allocated = std::popcount(row.use.devices & all & ~row.faulty & ~row.foreign);
+  int foreign = std::popcount(row.foreign & ~row.faulty);
+  int allocated = std::popcount(row.use.devices & all & ~row.faulty & ~row.foreign);
+  if (row.spec->anonymous_devices) {  // the bits say how many, not which
+    foreign = std::min(std::popcount(row.foreign), std::popcount(all) - faulty);
+    allocated = std::min(std::popcount(row.use.devices), std::popcount(all) - faulty - foreign);
+  }
   const bool draining = row.state == model::NodeState::kDraining;
   add(model::DeviceState::kFaulty, faulty);
   add(model::DeviceState::kForeign, foreign);
