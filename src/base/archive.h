@@ -58,7 +58,7 @@ class Writer {
   template <class T>
     requires std::is_enum_v<T>
   void Put(const T& v) {
-    PutVarint(static_cast<std::uint64_t>(v));
+    Put(static_cast<std::underlying_type_t<T>>(v));
   }
   void Put(const std::string& v) {
     PutVarint(v.size());
@@ -138,6 +138,7 @@ class Reader {
       if (rest_.empty()) break;
       const std::uint8_t byte = rest_.front();
       rest_ = rest_.subspan(1);
+      if (shift == 63 && byte > 1) break;  // more than 64 bits
       v |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return v;
     }
@@ -156,14 +157,18 @@ class Reader {
   void Get(T& v) {
     const std::uint64_t wide = GetVarint();
     v = static_cast<T>(wide);
-    if (static_cast<std::uint64_t>(v) != wide) Fail();
+    if (static_cast<std::uint64_t>(v) == wide) return;
+    v = T{};
+    Fail();
   }
   template <std::signed_integral T>
   void Get(T& v) {
     const std::uint64_t wide = GetVarint();
     const auto plain = static_cast<std::int64_t>((wide >> 1) ^ (0 - (wide & 1)));
     v = static_cast<T>(plain);
-    if (static_cast<std::int64_t>(v) != plain) Fail();
+    if (static_cast<std::int64_t>(v) == plain) return;
+    v = T{};
+    Fail();
   }
   template <class T>
     requires std::is_enum_v<T>
@@ -171,7 +176,9 @@ class Reader {
     std::underlying_type_t<T> raw{};
     Get(raw);
     v = static_cast<T>(raw);
-    if (v > T::kLast) Fail();  // every archived enum names its last enumerator
+    if (v <= T::kLast) return;  // every archived enum counts from 0 and names its last enumerator
+    v = T{};
+    Fail();
   }
   void Get(std::string& v) {
     const std::size_t size = GetSize();

@@ -40,8 +40,13 @@ class Quantity {
     return Quantity(out);
   }
   /// How many whole `b` fit into `a`; both non-negative, `b` positive.
-  friend constexpr std::int64_t operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
+  friend constexpr std::int64_t operator/(Quantity a, Quantity b) {
+    MUSTER_CHECK(b.value_ > 0);
+    return a.value_ / b.value_;
+  }
+  /// One of `parts` equal parts, rounded towards zero; `parts` positive.
   friend constexpr Quantity operator/(Quantity a, std::int64_t parts) {
+    MUSTER_CHECK(parts > 0);
     return Quantity(a.value_ / parts);
   }
   constexpr Quantity& operator+=(Quantity b) { return *this = *this + b; }

@@ -59,7 +59,8 @@ std::string_view Nearest(std::string_view text, std::span<const std::string_view
   constexpr std::size_t kMaxLength = 64;  // longer names are no typing slips
   if (text.size() > kMaxLength) return {};
   const std::string wanted = Lower(text);
-  std::size_t best_distance = std::max<std::size_t>(1, std::min<std::size_t>(2, text.size() / 3)) + 1;
+  const std::size_t most_edits = text.size() < 6 ? 1 : 2;
+  std::size_t best_distance = std::min(most_edits + 1, std::max<std::size_t>(text.size(), 1));
   std::string_view best;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kMaxLength) continue;
@@ -74,8 +75,13 @@ std::string_view Nearest(std::string_view text, std::span<const std::string_view
 
 std::string Quote(std::string_view text) {
   constexpr std::size_t kShown = 40;
+  std::size_t shown = std::min(kShown, text.size());
+  const auto inside_character = [&] {
+    return shown < text.size() && shown > kShown - 3 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80;
+  };
+  while (inside_character()) --shown;
   std::string out = "\"";
-  for (const char c : text.substr(0, kShown)) {
+  for (const char c : text.substr(0, shown)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
@@ -83,7 +89,7 @@ std::string Quote(std::string_view text) {
       out += c;
     }
   }
-  out += text.size() > kShown ? "...\"" : "\"";
+  out += text.size() > shown ? "...\"" : "\"";
   return out;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -28,8 +31,10 @@ constexpr std::array kTimeSuffixes = {
     Suffix{"s", 1'000'000LL},      Suffix{"ms", 1'000LL},        Suffix{"us", 1LL},
 };
 
-Error Invalid(std::string_view text, std::string_view expected) {
-  return Error{ErrorCode::kInvalid, Format("{} is not {}", Quote(text), expected), ""};
+Error Fault(std::string message) { return Error{ErrorCode::kInvalid, std::move(message), ""}; }
+
+Error NotA(std::string_view text, std::string_view expected) {
+  return Fault(Format("{} is not {}", Quote(text), expected));
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -39,46 +44,48 @@ bool MulAdd(std::int64_t& value, std::int64_t factor, std::int64_t add) {
          !__builtin_add_overflow(value, add, &value);
 }
 
-/// Decimal text times any factor, exact or an error: `1.5` x 2^30 is a whole number of bytes.
-Result<std::int64_t> ParseScaled(std::string_view text, std::int64_t factor) {
-  if (text.starts_with('-')) {
-    return Error{ErrorCode::kInvalid, Format("{} is negative; amounts are 0 or more", Quote(text)), ""};
-  }
-  const std::size_t point = text.find('.');
-  const std::string_view whole = text.substr(0, point);
-  std::string_view fraction =
-      point == std::string_view::npos ? std::string_view{} : text.substr(point + 1);
-  if (whole.empty() || (point != std::string_view::npos && fraction.empty())) {
-    return Invalid(text, "a number");
-  }
-  std::int64_t value = 0;
-  const Error too_large{ErrorCode::kInvalid, Format("{} is too large", Quote(text)), ""};
-  for (const char c : whole) {
-    if (!IsDigit(c)) return Invalid(text, "a number");
-    if (!MulAdd(value, 10, c - '0')) return too_large;
-  }
-  if (!MulAdd(value, factor, 0)) return too_large;
-  for (const char c : fraction) {
-    if (!IsDigit(c)) return Invalid(text, "a number");
-  }
+/// `.fraction` times `factor`, if that is a whole number. `fraction` is digits only.
+std::optional<std::int64_t> ScaleFraction(std::string_view fraction, std::int64_t factor) {
   while (fraction.ends_with('0')) fraction.remove_suffix(1);
+  constexpr std::size_t kMaxDigits = 18;  // more could overflow the 128-bit product, and fit no unit
+  if (fraction.size() > kMaxDigits) return std::nullopt;
   __extension__ using Wide = __int128;
   Wide numerator = 0;
   Wide denominator = 1;
-  constexpr std::size_t kMaxFractionDigits = 18;  // more would overflow the 128-bit product
-  if (fraction.size() > kMaxFractionDigits) {
-    return Error{ErrorCode::kInvalid, Format("{} has more digits than its unit can hold", Quote(text)), ""};
-  }
   for (const char c : fraction) {
     numerator = numerator * 10 + (c - '0');
     denominator *= 10;
   }
   numerator *= factor;
-  if (numerator % denominator != 0) {
-    return Error{ErrorCode::kInvalid, Format("{} has more digits than its unit can hold", Quote(text)), ""};
+  if (numerator % denominator != 0) return std::nullopt;
+  return static_cast<std::int64_t>(numerator / denominator);
+}
+
+/// Decimal text times any factor, exact or an error: `1.5` x 2^30 is a whole number of bytes. Messages show
+/// `shown`, what the person wrote.
+Result<std::int64_t> ParseScaled(std::string_view text, std::int64_t factor, std::string_view shown) {
+  if (text.starts_with('-')) return Fault(Format("{} is negative; give 0 or more", Quote(shown)));
+  const std::size_t point = text.find('.');
+  const bool has_point = point != std::string_view::npos;
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view fraction = has_point ? text.substr(point + 1) : std::string_view{};
+  if (whole.empty() || (has_point && fraction.empty()) || !std::ranges::all_of(whole, IsDigit) ||
+      !std::ranges::all_of(fraction, IsDigit)) {
+    return NotA(shown, "a number");
   }
-  if (!MulAdd(value, 1, static_cast<std::int64_t>(numerator / denominator))) return too_large;
+  const Error too_large = Fault(Format("{} is too large", Quote(shown)));
+  std::int64_t value = 0;
+  for (const char c : whole) {
+    if (!MulAdd(value, 10, c - '0')) return too_large;
+  }
+  const std::optional<std::int64_t> part = ScaleFraction(fraction, factor);
+  if (!part) return Fault(Format("{} has more digits than its unit can hold", Quote(shown)));
+  if (!MulAdd(value, factor, *part)) return too_large;
   return value;
+}
+
+Error WithExample(const Error& error, std::string_view example) {
+  return Fault(Format("{} ({})", error.message, example));
 }
 
 /// value/scale as decimal text without trailing zeros.
@@ -98,13 +105,13 @@ std::string FormatScaled(std::int64_t value, std::int64_t scale) {
 }  // namespace
 
 Result<std::int64_t> ParseDecimal(std::string_view text, std::int64_t scale) {
-  return ParseScaled(Trim(text), scale);
+  return ParseScaled(Trim(text), scale, text);
 }
 
 Result<std::int64_t> ParseCount(std::string_view text) {
   const std::string_view trimmed = Trim(text);
-  if (trimmed.find('.') != std::string_view::npos) return Invalid(text, "a whole number");
-  return ParseScaled(trimmed, 1);
+  if (trimmed.find('.') != std::string_view::npos) return NotA(text, "a whole number");
+  return ParseScaled(trimmed, 1, text);
 }
 
 Result<MilliCpu> ParseCpu(std::string_view text) {
@@ -114,14 +121,14 @@ Result<MilliCpu> ParseCpu(std::string_view text) {
     number.remove_suffix(1);
     scale = 1;
   }
-  const Result<std::int64_t> amount = ParseScaled(number, scale);
-  if (!amount) return Error{amount.error().code, amount.error().message + " (CPUs, like 96, 0.5 or 500m)", ""};
+  const Result<std::int64_t> amount = ParseScaled(number, scale, text);
+  if (!amount) return WithExample(amount.error(), "CPUs, like 96, 0.5 or 500m");
   return MilliCpu::Of(*amount);
 }
 
 Result<MilliGpu> ParseGpu(std::string_view text) {
-  const Result<std::int64_t> amount = ParseScaled(Trim(text), 1000);
-  if (!amount) return Error{amount.error().code, amount.error().message + " (GPUs, like 8 or 0.5)", ""};
+  const Result<std::int64_t> amount = ParseScaled(Trim(text), 1000, text);
+  if (!amount) return WithExample(amount.error(), "GPUs, like 8 or 0.5");
   return MilliGpu::Of(*amount);
 }
 
@@ -135,10 +142,8 @@ Result<Bytes> ParseBytes(std::string_view text) {
       break;
     }
   }
-  const Result<std::int64_t> amount = ParseScaled(number, factor);
-  if (!amount) {
-    return Error{amount.error().code, Format("{} (bytes, like 900Gi, 1.5Ti or 512M)", amount.error().message), ""};
-  }
+  const Result<std::int64_t> amount = ParseScaled(number, factor, text);
+  if (!amount) return WithExample(amount.error(), "bytes, like 900Gi, 1.5Ti or 512M");
   return Bytes::Of(*amount);
 }
 
@@ -146,29 +151,22 @@ Result<Duration> ParseDuration(std::string_view text) {
   std::string_view rest = Trim(text);
   if (rest == "0") return Duration::Of(0);
   constexpr std::string_view kExpected = "a duration (like 90s, 10m, 1h30m or 2d)";
-  if (rest.starts_with('-')) {
-    return Error{ErrorCode::kInvalid, Format("{} is negative; durations are 0 or more", Quote(text)), ""};
-  }
-  if (rest.empty()) return Invalid(text, kExpected);
+  constexpr std::string_view kNumber = "0123456789.";
+  if (rest.starts_with('-')) return Fault(Format("{} is negative; give 0 or more", Quote(text)));
+  if (rest.empty()) return NotA(text, kExpected);
   std::int64_t total = 0;
   std::int64_t previous_factor = INT64_MAX;
   while (!rest.empty()) {
-    const std::size_t number_end = rest.find_first_not_of("0123456789.");
-    if (number_end == std::string_view::npos || number_end == 0) return Invalid(text, kExpected);
-    std::size_t unit_end = rest.find_first_of("0123456789.", number_end);
-    if (unit_end == std::string_view::npos) unit_end = rest.size();
+    const std::size_t number_end = rest.find_first_not_of(kNumber);
+    if (number_end == std::string_view::npos || number_end == 0) return NotA(text, kExpected);
+    const std::size_t unit_end = std::min(rest.find_first_of(kNumber, number_end), rest.size());
     const std::string_view unit = rest.substr(number_end, unit_end - number_end);
-    std::int64_t factor = 0;
-    for (const Suffix& suffix : kTimeSuffixes) {
-      if (unit == suffix.text) factor = suffix.factor;
-    }
-    if (factor == 0 || factor >= previous_factor) return Invalid(text, kExpected);
-    const Result<std::int64_t> part = ParseScaled(rest.substr(0, number_end), factor);
-    if (!part) return Error{part.error().code, Format("{} in {}", part.error().message, Quote(text)), ""};
-    if (!MulAdd(total, 1, *part)) {
-      return Error{ErrorCode::kInvalid, Format("{} is too large", Quote(text)), ""};
-    }
-    previous_factor = factor;
+    const auto* const suffix = std::ranges::find(kTimeSuffixes, unit, &Suffix::text);
+    if (suffix == kTimeSuffixes.end() || suffix->factor >= previous_factor) return NotA(text, kExpected);
+    const Result<std::int64_t> part = ParseScaled(rest.substr(0, number_end), suffix->factor, text);
+    if (!part) return part.error();
+    if (!MulAdd(total, 1, *part)) return Fault(Format("{} is too large", Quote(text)));
+    previous_factor = suffix->factor;
     rest.remove_prefix(unit_end);
   }
   return Duration::Of(total);
@@ -181,11 +179,10 @@ Result<Permille> ParseFraction(std::string_view text) {
     number.remove_suffix(1);
     scale = 10;
   }
-  const Result<std::int64_t> amount = ParseScaled(number, scale);
-  if (!amount) return Error{amount.error().code, amount.error().message + " (a fraction, like 0.2 or 20%)", ""};
-  if (*amount > 1000) {
-    return Error{ErrorCode::kInvalid, Format("{} is more than 1 (a fraction, like 0.2 or 20%)", Quote(text)), ""};
-  }
+  constexpr std::string_view kExample = "a fraction, like 0.2 or 20%";
+  const Result<std::int64_t> amount = ParseScaled(number, scale, text);
+  if (!amount) return WithExample(amount.error(), kExample);
+  if (*amount > 1000) return WithExample(Fault(Format("{} is more than 1", Quote(text))), kExample);
   return Permille::Of(*amount);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One parser and one printer for every kind of amount a person writes. All exact: decimal text to integers, never
 // through floating point; a digit too fine for the unit, a negative amount or one that does not fit is an
-// error that names the value. Printers give the shortest text that parses back to the same amount.
+// error that names the value. Printers take amounts >= 0 and give text that parses back to the same amount.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ void Engine::Impl::Apply(const model::Input& input) {
 }
 
 void Engine::Impl::On(const model::JobSubmitted& fact, base::Instant at) {
-  if (state.HasJob(fact.job)) return;  // delivered twice
+  if (state.HasJob(fact.job) || state.IsForgotten(fact.job)) return;  // delivered twice
   MUSTER_DCHECK(model::CheckRequest(*fact.request).empty());
   const model::QueueId queue = state.InternQueue(fact.queue);
   const model::UserId user = state.InternUser(fact.user);

@@ -164,6 +164,7 @@ void Engine::Impl::On(const model::FinishJob& decision, base::Instant now) {
   row.ended = now;
   unsettled.erase(decision.job);
   placed.erase(decision.job);
+  state.ForgetAround(decision.job);
 }
 
 }  // namespace muster::engine

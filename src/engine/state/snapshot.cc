@@ -46,17 +46,25 @@ constexpr std::uint32_t kFormatVersion = 1;
 template <class Row, std::size_t kRows>
 void WriteTable(base::Writer& writer, const base::CowTable<Row, kRows>& table) {
   writer(table.size());
-  for (std::size_t i = 0; i < table.size(); ++i) writer(table[i]);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const bool dropped = table.IsDropped(i);
+    if (i % kRows == 0) writer(dropped);
+    if (!dropped) writer(table[i]);
+  }
 }
 
 template <class Row, std::size_t kRows>
 void ReadTable(base::Reader& reader, base::CowTable<Row, kRows>& table) {
   std::size_t size = 0;
   reader(size);
+  bool dropped = false;
   for (std::size_t i = 0; i < size && reader.ok(); ++i) {
+    if (i % kRows == 0) reader(dropped);
+    if (dropped && size - i / kRows * kRows < kRows) return reader.Fail();  // only full chunks are dropped
     Row row;
-    reader(row);
+    if (!dropped) reader(row);
     table.PushBack(std::move(row));
+    if (dropped && (i + 1) % kRows == 0) table.DropChunk(i / kRows);
   }
 }
 
@@ -164,7 +172,9 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   for (std::size_t i = 0; i < requests.of_job.size(); ++i) {
     const std::uint32_t number = requests.of_job[i];
     if (number > requests.distinct.size()) return damaged;
-    if (number != 0) tables.jobs.Mutable(i).request = requests.distinct[number - 1];
+    if (number == 0) continue;
+    if (tables.jobs.IsDropped(i)) return damaged;
+    tables.jobs.Mutable(i).request = requests.distinct[number - 1];
   }
   if (!RefersToRows(tables)) return damaged;
   tables.topology = BuildTopology(tables);

@@ -55,6 +55,23 @@ JobRow& State::MutableJob(model::JobId id) {
   return tables_.jobs.Mutable(id.value);
 }
 
+void State::ForgetAround(model::JobId id) {
+  // The chunk of this job may be complete now, and the one that has just become old enough may have been for long.
+  constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
+  ForgetChunkIfEnded(id.value / kRows);
+  if (tables_.jobs.size() > kKeptJobs) ForgetChunkIfEnded((tables_.jobs.size() - kKeptJobs) / kRows);
+}
+
+void State::ForgetChunkIfEnded(std::size_t chunk) {
+  constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
+  if ((chunk + 1) * kRows + kKeptJobs > tables_.jobs.size() || tables_.jobs.IsDropped(chunk * kRows)) return;
+  for (std::size_t i = chunk * kRows; i < (chunk + 1) * kRows; ++i) {
+    const JobPhase phase = tables_.jobs[i].phase;
+    if (phase != JobPhase::kEnded && phase != JobPhase::kUnknown) return;
+  }
+  tables_.jobs.DropChunk(chunk);
+}
+
 void State::SetPolicy(std::shared_ptr<const model::Policy> policy) {
   tables_.policy = std::move(policy);
   topology_stale_ = true;

@@ -14,6 +14,9 @@
 
 namespace muster::engine {
 
+/// So many of the latest jobs stay known after their end; what is older is history, which others keep.
+inline constexpr std::uint32_t kKeptJobs = 16'384;
+
 /// What one replica takes of a node besides what its placement names.
 struct Charge {
   const model::ReplicaPlacement& placement;
@@ -35,7 +38,14 @@ class State {
     return id.value < tables_.jobs.size() && job(id).phase != JobPhase::kUnknown;
   }
 
+  /// Has the job been here and been forgotten?
+  bool IsForgotten(model::JobId id) const {
+    return id.value < tables_.jobs.size() && tables_.jobs.IsDropped(id.value);
+  }
+
   JobRow& MutableJob(model::JobId id);  ///< grows the table up to `id`
+  /// Forgets jobs that ended long ago: all but the `kKeptJobs` latest, 256 at a time. Call when `id` has just ended.
+  void ForgetAround(model::JobId id);
   void SetPolicy(std::shared_ptr<const model::Policy> policy);
   void SetSeed(std::uint64_t seed) { tables_.seed = seed; }
   void Advance(base::Instant now);      ///< time never goes back
@@ -79,6 +89,7 @@ class State {
   std::string VerifyLedger() const;
 
  private:
+  void ForgetChunkIfEnded(std::size_t chunk);
   NodeRow& TouchNode(model::NodeId id);
   NodeUse& TouchUse(model::NodeId id);
   std::uint32_t InternHardware(const model::NodeSpec& spec);
