@@ -73,14 +73,14 @@ Result<std::int64_t> ParseScaled(std::string_view text, std::int64_t factor, std
       !std::ranges::all_of(fraction, IsDigit)) {
     return NotA(shown, "a number");
   }
-  const Error too_large = Fault(Format("{} is too large", Quote(shown)));
+  const auto too_large = [shown] { return Fault(Format("{} is too large", Quote(shown))); };
   std::int64_t value = 0;
   for (const char c : whole) {
-    if (!MulAdd(value, 10, c - '0')) return too_large;
+    if (!MulAdd(value, 10, c - '0')) return too_large();
   }
   const std::optional<std::int64_t> part = ScaleFraction(fraction, factor);
   if (!part) return Fault(Format("{} has more digits than its unit can hold", Quote(shown)));
-  if (!MulAdd(value, factor, *part)) return too_large;
+  if (!MulAdd(value, factor, *part)) return too_large();
   return value;
 }
 

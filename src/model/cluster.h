@@ -56,7 +56,7 @@ struct NodeSpec {
 enum class NodeState : std::uint8_t {
   kReady,
   kCordoned,     ///< takes nothing new; what runs goes on
-  kDraining,     ///< as cordoned, and what runs is asked to leave
+  kDraining,     ///< as cordoned, on the way out: what runs may finish
   kMaintenance,
   kDown,         ///< silent or off: what ran there is lost
   kProbation,    ///< repaired; watched before it takes work again

@@ -36,26 +36,34 @@ ProfileId CapacityIndex::Intern(const model::ReplicaShape& request,
   return ProfileId{at->second};
 }
 
-const Profile& CapacityIndex::Get(ProfileId id) {
+CapacityIndex::Entry& CapacityIndex::Use(ProfileId id) {
   Entry& entry = entries_[id.value];
   entry.shape->Refresh(state_->tables());
+  entry.last_use = ++uses_;
+  return entry;
+}
+
+const Profile& CapacityIndex::Get(ProfileId id) {
+  Entry& entry = Use(id);
   if (entry.profile == nullptr) {
-    if (live_ >= kMostProfiles) DropOldest();
+    DropOldest();
     entry.profile = std::make_unique<Profile>(*entry.shape, entry.rules, Profile::Mode::kNow);
     entry.profile->ContinueFrom(entry.changes);
     ++live_;
   }
-  entry.last_use = ++uses_;
   work_ += entry.profile->CatchUp(*state_);
   return *entry.profile;
 }
 
-Profile CapacityIndex::WhenEmpty(ProfileId id) {
-  const Entry& entry = entries_[id.value];
-  entry.shape->Refresh(state_->tables());
-  Profile profile(*entry.shape, entry.rules, Profile::Mode::kWhenEmpty);
-  work_ += profile.CatchUp(*state_);
-  return profile;
+const Profile& CapacityIndex::WhenEmpty(ProfileId id) {
+  Entry& entry = Use(id);
+  if (entry.empty == nullptr) {
+    DropOldest();
+    entry.empty = std::make_unique<Profile>(*entry.shape, entry.rules, Profile::Mode::kWhenEmpty);
+    ++live_;
+  }
+  work_ += entry.empty->CatchUp(*state_);
+  return *entry.empty;
 }
 
 std::string CapacityIndex::Verify() {
@@ -78,15 +86,22 @@ std::string CapacityIndex::Verify() {
 std::int64_t CapacityIndex::TakeWork() { return std::exchange(work_, 0); }
 
 void CapacityIndex::DropOldest() {
+  const std::size_t bytes_each = 8 * (std::size_t{state_->tables().topology->node_count()} + 1);
+  if (live_ < std::max(kFewestProfiles, kMostBytes / bytes_each)) return;
   Entry* oldest = nullptr;
   for (Entry& entry : entries_) {
-    if (entry.profile != nullptr && (oldest == nullptr || entry.last_use < oldest->last_use)) {
-      oldest = &entry;
-    }
+    const bool live = entry.profile != nullptr || entry.empty != nullptr;
+    if (live && (oldest == nullptr || entry.last_use < oldest->last_use)) oldest = &entry;
   }
-  oldest->changes = oldest->profile->changes();
-  oldest->profile.reset();
-  --live_;
+  if (oldest->profile != nullptr) {
+    oldest->changes = oldest->profile->changes();
+    oldest->profile.reset();
+    --live_;
+  }
+  if (oldest->empty != nullptr) {
+    oldest->empty.reset();
+    --live_;
+  }
 }
 
 }  // namespace muster::engine

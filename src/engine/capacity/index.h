@@ -26,10 +26,10 @@ class CapacityIndex {
   ProfileId Intern(const model::ReplicaShape& request, model::ResourceDefault resource_default,
                    const LevelRules& rules);
 
-  /// Up to date. The reference holds until 64 other profiles have been asked for.
+  /// Up to date. The reference holds until `kFewestProfiles` others have been asked for.
   const Profile& Get(ProfileId id);
-  /// Room if everything were idle, healthy and ready; for proofs of "never". Made anew on each call.
-  Profile WhenEmpty(ProfileId id);
+  /// Room if everything were idle, healthy and ready; for proofs of "never". Holds as long.
+  const Profile& WhenEmpty(ProfileId id);
 
   /// Compares every profile with one made from scratch. Empty, or the first difference.
   std::string Verify();
@@ -42,12 +42,16 @@ class CapacityIndex {
     Shape* shape = nullptr;
     LevelRules rules;
     std::unique_ptr<Profile> profile;  ///< null until first use, and after it was dropped
+    std::unique_ptr<Profile> empty;    ///< likewise
     Profile::Changes changes;          ///< of the profile that was dropped
     std::uint64_t last_use = 0;
   };
-  // Numbers of profiles that have not been used for long are dropped; they are rebuilt when asked for again.
-  static constexpr std::size_t kMostProfiles = 256;
+  // The numbers of all profiles together stay near 64 MB: those that have not been used for longest are dropped, and
+  // made anew when asked for again.
+  static constexpr std::size_t kFewestProfiles = 256;
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
+  Entry& Use(ProfileId id);
   void DropOldest();
 
   const State* state_;

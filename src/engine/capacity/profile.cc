@@ -35,17 +35,17 @@ std::int32_t Profile::SlotsAt(const State& state, Position position) const {
 std::int64_t Profile::CatchUp(const State& state) {
   const Topology& topology = *state.tables().topology;
   const auto changes = state.ChangesSince(log_position_);
-  const bool stale = levels_.empty() || topology_version_ != state.topology_version() || !changes ||
-                     changes->size() > topology.node_count();
+  const bool behind = !changes || changes->size() > topology.node_count();
+  const bool stale = levels_.empty() || topology_version_ != state.topology_version() ||
+                     (behind && mode_ == Mode::kNow);
   if (stale) {
     Rebuild(state);
     topology_version_ = state.topology_version();
     log_position_ = state.change_end();
     return topology.node_count();
   }
-  if (mode_ == Mode::kNow) {
-    for (const Position position : *changes) Update(topology, position, SlotsAt(state, position));
-  }
+  if (mode_ == Mode::kWhenEmpty) return 0;  // what runs, and in which state, makes no difference
+  for (const Position position : *changes) Update(topology, position, SlotsAt(state, position));
   log_position_ = state.change_end();
   return static_cast<std::int64_t>(changes->size());
 }

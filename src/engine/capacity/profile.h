@@ -59,6 +59,10 @@ class Profile {
   /// Of the nodes inside domain `index` of `level` (1 or above) with room for `need` replicas: one with least room to
   /// spare, in the surroundings with least room, level by level outwards; then the first. kNoPosition if there is none.
   Position TightestNode(const Topology& topology, LevelIndex level, DomainIndex index, std::int32_t need) const;
+  /// Replicas that fit each node, before any rule.
+  std::span<const std::int32_t> slots() const {
+    return levels_.front().raw.empty() ? levels_.front().capacity : levels_.front().raw;
+  }
   std::int32_t Total() const { return levels_.back().capacity.front(); }
   const Shape& shape() const { return *shape_; }
   bool HasRule(LevelIndex level) const { return !Rule(level).IsTrivial(); }

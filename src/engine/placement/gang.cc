@@ -58,7 +58,12 @@ LevelRules RulesOf(const model::TopologyRequest& topology, LevelNames& names) {
     return rules[level];
   };
   for (const model::Segment& segment : topology.segments) at(segment.level).multiple = segment.size;
-  if (!topology.anti_affinity.empty()) at(topology.anti_affinity).limit = 1;
+  if (!topology.anti_affinity.empty()) {
+    // Of the levels below too: a domain that is not the whole of the named one must not take two either.
+    at(topology.anti_affinity);
+    const auto level = static_cast<std::size_t>(names.Find(topology.anti_affinity));
+    for (std::size_t below = 0; below <= level; ++below) rules[below].limit = 1;
+  }
   return rules;
 }
 

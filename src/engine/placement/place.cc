@@ -39,9 +39,9 @@ PlaceResult WhyTooLittle(const GangPlan& plan, const Profile& profile, LevelInde
     const bool by_fabric = level == plan.fabric && plan.required > plan.fabric;
     return Failure(Outcome::kNotNow, by_fabric ? ReasonCode::kFabric : ReasonCode::kTopology, missing, group);
   }
-  const auto slots = profile.capacity(0);
+  const auto slots = profile.slots();
   if (std::accumulate(slots.begin(), slots.end(), std::int64_t{0}) >= need) {
-    for (LevelIndex l = 1; l <= level; ++l) {
+    for (LevelIndex l = 0; l <= level; ++l) {
       if (profile.Rule(l).multiple > 1) return Failure(Outcome::kNotNow, ReasonCode::kSegment, missing, group);
       if (profile.HasRule(l)) return Failure(Outcome::kNotNow, ReasonCode::kAntiAffinity, missing, group);
     }
@@ -98,13 +98,6 @@ PlaceResult Placed(const State& state, std::vector<Ranks> groups) {
           .placement = std::move(placement)};
 }
 
-/// Room of each domain of the spread level for replicas on idle nodes: who takes part in the spread.
-std::vector<std::int32_t> SpreadEligibility(Planner& planner, ProfileId id, DomainRef domain, LevelIndex level) {
-  const Profile empty = planner.index.WhenEmpty(id);
-  const ChildRooms rooms = RoomsInside(*planner.state.tables().topology, empty, domain, level);
-  return {rooms.room.begin(), rooms.room.end()};
-}
-
 /// `need` replicas within `domain`, on the lowest level there is.
 std::optional<NodeShares> PlaceInside(Planner& planner, const GangPlan& plan, ProfileId id, DomainRef domain,
                                       std::int32_t need) {
@@ -116,10 +109,12 @@ std::optional<NodeShares> PlaceInside(Planner& planner, const GangPlan& plan, Pr
     return Distribute(planner, profile, *found, need);
   }
   const LevelIndex level = *plan.spread_level;
-  const ChildRooms rooms = RoomsInside(*planner.state.tables().topology, profile, domain, level);
+  const Topology& topology = *planner.state.tables().topology;
+  const ChildRooms rooms = RoomsInside(topology, profile, domain, level);
+  // Who could host a replica when idle takes part in the spread.
+  const ChildRooms when_empty = RoomsInside(topology, planner.index.WhenEmpty(id), domain, level);
   planner.work += static_cast<std::int64_t>(rooms.room.size());
-  const auto picks =
-      SolveSpread(rooms, SpreadEligibility(planner, id, domain, level), need, plan.max_skew);
+  const auto picks = SolveSpread(rooms, when_empty.room, need, plan.max_skew);
   if (!picks) return std::nullopt;
   NodeShares shares;
   for (const Pick& pick : *picks) {
@@ -239,14 +234,16 @@ class Construction {
   }
 
   PlaceResult Try(const Sizes& sizes) {
-    std::int32_t tried = 0;
+    std::int32_t tried = 0;  // on the present level: many small domains must not use up the larger ones' tries
     bool any = false;
     // A spread is over the whole allowed domain; everything else goes as low as it can.
     const bool descend = planner_.strategy.descends && !plan_.spread_level;
     for (LevelIndex level = descend ? 0 : level_; level <= level_; ++level) {
+      tried = 0;
       for (const DomainIndex d : Candidates(level, sizes)) {
         any = true;
         if (++tried > planner_.search_limit) {
+          if (level < level_) break;
           return Failure(Outcome::kSearchEnded, ReasonCode::kSearchLimit, planner_.search_limit, -1);
         }
         if (auto groups = Build({level, d}, sizes)) return Placed(planner_.state, std::move(*groups));
@@ -328,7 +325,7 @@ std::optional<PlaceResult> ProveNever(Planner& planner, const GangPlan& plan) {
     const GroupPlan& group = plan.groups[g];
     std::optional<PlaceResult> closest;
     for (const ProfileId id : group.variants) {
-      const Profile empty = planner.index.WhenEmpty(id);
+      const Profile& empty = planner.index.WhenEmpty(id);
       if (MostIn(empty.capacity(widest)) >= group.min_replicas) {
         closest.reset();
         break;

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# The usual ways in. Each target installs what it needs (Debian packages), builds, and runs; see CONTRIBUTING.md.
+
+# A clone elsewhere finds what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+.DEFAULT_GOAL := help
+.PHONY: demo test bench repro fuzz lint docs clean help
+
+demo:   ## replay a trace on a 10,000-GPU cluster under two policies (MUSTER_DATA=... for a real one)
+	@tools/bootstrap build
+	@tools/build release muster
+	@tools/demo
+
+test:   ## build with both compilers, run every test, compare their decisions
+	@tools/bootstrap build test
+	@tools/test
+
+bench:  ## measure, and compare with bench/requirements.json
+	@tools/bootstrap build bench
+	@tools/bench
+
+repro:  ## run the experiments of tools/repro_rows.py and compare with their bounds
+	@tools/bootstrap build python
+	@tools/build release muster
+	@tools/repro
+
+fuzz:   ## each fuzz target for FUZZ_SECONDS (20)
+	@tools/bootstrap build fuzz
+	@tools/fuzz
+
+lint:   ## format, clang-tidy, include edges, headers
+	@tools/bootstrap build test lint
+	@tools/lint
+
+docs:   ## write docs/reference from the program, and check the links
+	@tools/bootstrap build python
+	@tools/build release muster
+	@tools/docs
+
+clean:  ## remove everything built
+	rm -rf build
+
+help:   ## this list
+	@sed -n 's/^\([a-z]*\): *## /\1\t/p' Makefile | expand -t 10

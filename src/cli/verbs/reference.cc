@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/reference.h"
+#include "cli/verbs/all.h"
+
+namespace muster::cli {
+namespace {
+
+/// All verbs once more: this one's own application is only a part of the tree.
+ExitCode Print(std::string (*render)(const CLI::App& app), Streams& streams) {
+  Context context{streams, {}};
+  CLI::App root;
+  AddVerbs(root, context);
+  streams.out << render(root);
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+void AddReference(CLI::App& app, Context& context) {
+  struct Row {
+    const char* name;
+    const char* summary;
+    std::string (*render)(const CLI::App& app);
+  };
+  constexpr Row kRows[] = {
+      {"markdown", "docs/reference/commands.md", &CommandsMarkdown},
+      {"man", "the page muster(1)", &CommandsMan},
+      {"completion", "a completion script for bash", &CommandsCompletion},
+  };
+  for (const Row& row : kRows) {
+    OnRun(*app.add_subcommand(row.name, row.summary), context,
+          [render = row.render](Streams& streams) { return Print(render, streams); });
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+
+#include "base/strings.h"
+#include "cli/verbs/all.h"
+
+#ifndef MUSTER_VERSION
+#define MUSTER_VERSION "0.1.0"
+#endif
+
+namespace muster::cli {
+namespace {
+
+#if defined(__clang__)
+constexpr std::string_view kCompiler = "clang " __clang_version__;
+#else
+constexpr std::string_view kCompiler = "gcc " __VERSION__;
+#endif
+
+#ifdef NDEBUG
+constexpr std::string_view kChecks = "release";
+#else
+constexpr std::string_view kChecks = "debug";
+#endif
+
+}  // namespace
+
+void AddVersion(CLI::App& app, Context& context) {
+  OnRun(app, context, [](Streams& streams) {
+    streams.out << base::Format("muster {} ({}, {})\n", MUSTER_VERSION, kChecks, kCompiler);
+    return ExitCode::kDone;
+  });
+}
+
+}  // namespace muster::cli

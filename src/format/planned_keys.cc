@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/planned_keys.h"
+
+namespace muster::format {
+namespace {
+
+// A key moves from here to its document's table of keys when it is built. In order of the policy's
+// sections.
+constexpr PlannedKey kPolicyKeys[] = {
+    {"scheduling.horizon", "duration", "1m to 7d", "4h",
+     "horizon beyond which the future counts no more"},
+    {"scheduling.urgentHeadroom", "fraction of a pool", "0 to 100%", "5%",
+     "how far classes of cluster scope may exceed their queue's borrow limit"},
+    {"scheduling.dominant", "list of resources", "", "",
+     "resources that count for the dominant share"},
+
+    {"manage.selector", "map of labels", "", "", "nodes that Muster may place on"},
+    {"manage.exclusive", "true | false", "", "true",
+     "on these nodes use by anyone else is an alert"},
+    {"manage.allowRoot", "true | false", "", "false", "jobs may run as uid 0"},
+    {"manage.ports", "range of ports", "1024 to 65535", "20000-29999",
+     "ports leased to jobs as MASTER_PORT"},
+
+    {"pools.*.select", "map of labels and models", "", "", "nodes of the pool"},
+    {"pools.*.spareNodes", "count", "0 or more", "0", "nodes kept free for repair"},
+
+    {"priorityClasses.*.scope", "queue | subtree: NAME | cluster", "", "queue",
+     "where the class is compared before shares"},
+    {"priorityClasses.*.preempts", "true | false", "", "true",
+     "may claim running jobs' places by priority"},
+    {"priorityClasses.*.mustPay", "true | false", "", "true",
+     "a preemption for it must gain more than it costs"},
+    {"priorityClasses.*.factor", "permille", "1 to 1000000", "1000",
+     "weight of its gain against the loss"},
+
+    {"queues[].quota.*.*.nominal", "devices or percent of the pool", "0 or more", "0",
+     "usable as of right"},
+    {"queues[].quota.*.*.borrow", "devices or percent of the pool", "0 or more", "no limit",
+     "most beyond nominal"},
+    {"queues[].quota.*.*.lend", "devices or percent of own nominal", "0 or more", "100%",
+     "most of its unused nominal that others may use"},
+    {"queues[].weight", "count", "1 to 1000000", "1",
+     "share of what is borrowed, against its siblings"},
+    {"queues[].defaultTimeLimit", "duration", "1s or more", "",
+     "enforced limit of jobs that give none"},
+    {"queues[].owners", "list of users and groups", "", "", "may act on all jobs below"},
+    {"queues[].submit", "list of users, groups and namespaces", "", "", "may submit"},
+    {"queues[].classes", "list of priority classes", "", "", "classes that its jobs may use"},
+    {"queues[].contact", "URL", "", "", "where its alerts go"},
+    {"queues[].children", "list of queues", "", "", "queues below it"},
+    {"queues[].limits.gpusPerJob", "GPUs", "0 or more", "", "most GPUs of one job"},
+    {"queues[].limits.gpusPerUser", "GPUs", "0 or more", "", "most GPUs of one user"},
+    {"queues[].limits.running", "count", "0 or more", "", "most running jobs"},
+    {"queues[].limits.pending", "count", "0 or more", "", "most pending jobs"},
+    {"queues[].limits.timeLimit", "duration", "1s or more", "",
+     "longest time limit that a job may ask for"},
+
+    {"quota.capacityHold", "duration", "0 to 7d", "30m",
+     "how long a lost node counts in the basis of percentages"},
+    {"quota.basisInterval", "duration", "1s to 1h", "1m",
+     "least time between two changes of the basis"},
+
+    {"usage.halfLife", "duration", "1h or more", "",
+     "decay of past usage; left out: only present usage counts"},
+    {"usage.grid", "duration", "1s to 1h", "5m", "grid on which decayed usage accrues"},
+
+    {"backfill.reservations", "count", "1 to 1000", "8",
+     "most reservations of blocked heads in a pool"},
+    {"backfill.overdueLeast", "duration", "1s to 4h", "5m",
+     "a job past its estimate is expected to run at least this long more"},
+    {"backfill.overdueShare", "fraction of elapsed time", "0 to 100%", "25%",
+     "or this part of its elapsed time"},
+
+    {"gathering.patience", "duration", "0 to 7d", "15m",
+     "a head waits this long before freed devices are kept for it"},
+    {"gathering.share", "fraction of a pool", "0 to 100%", "10%",
+     "most devices that are kept idle by gathering"},
+    {"gathering.loanFactor", "count", "1 to 100", "2",
+     "no loan when the gang is expected complete within so many times grace + restart"},
+
+    {"preemption.minRuntime", "duration", "0 to 7d", "10m",
+     "no preemption this soon after the first task started"},
+    {"preemption.benefitRatio", "ratio", "1 to 100", "1.2",
+     "gain over loss that a preemption or a move must reach"},
+    {"preemption.cooldown", "duration", "0 to 7d", "30m",
+     "a victim takes nothing back from its claimer before this"},
+    {"preemption.reclaimWithin", "duration", "0 to 7d", "10m",
+     "reclaim waits at most this long for a checkpoint"},
+    {"preemption.evictedGpusPerMinute", "GPUs", "1 or more", "512", "budget of evictions"},
+    {"preemption.restartCap", "duration", "0 to 1d", "10m",
+     "most that a declared restart time counts until measured"},
+    {"preemption.graceCap", "duration", "0 to 1d", "2m",
+     "most that a declared grace counts until measured"},
+    {"preemption.rebalance", "true | false", "", "false",
+     "queues that both borrow may even out by preemption"},
+    {"preemption.hysteresis", "fraction", "0 to 100%", "",
+     "least difference in share for a rebalance"},
+
+    {"health[].signal", "name", "", "", "signal that the rule watches"},
+    {"health[].threshold", "number", "", "", "value that trips the rule"},
+    {"health[].in", "list of numbers", "", "", "values that trip the rule"},
+    {"health[].trend.window", "duration", "1m to 30d", "", "span over which the slope is taken"},
+    {"health[].trend.reaches", "number", "", "", "value that the slope must reach"},
+    {"health[].trend.within", "duration", "1m to 30d", "", "time in which it must reach it"},
+    {"health[].then", "suspect | drain | fail", "", "", "what happens to the node"},
+    {"fuse.nodes", "count of nodes", "0 or more", "1",
+     "nodes that rules may take out of a pool in a window in any case"},
+    {"fuse.share", "fraction of a pool", "0 to 100%", "5%",
+     "part of a pool that rules may take out in a window"},
+    {"fuse.window", "duration", "1m to 1d", "1h", "window of the fuse"},
+
+    {"recovery.limit", "count", "1 to 1000", "3",
+     "consecutive failures without progress before a job is held"},
+    {"recovery.progress", "duration", "0 to 1d", "10m", "a run of at least this time is progress"},
+    {"recovery.repairHold", "duration", "0 to 1d", "10m",
+     "a broken gang keeps its place this long"},
+    {"recovery.lostAfter", "duration", "30s to 1d", "5m", "a silent node is lost after this time"},
+    {"recovery.startsPerSecond", "count", "1 to 100000", "30",
+     "task launches after faults, per second"},
+    {"recovery.burst", "count", "1 to 1000000", "300", "task launches that may come at once"},
+    {"recovery.restartInPlaceCost", "fraction of a token", "0 to 100%", "10%",
+     "what a restart in place costs"},
+    {"recovery.bindTimeout", "duration", "1s to 1h", "30s",
+     "a partly bound gang is completed or unwound within this"},
+
+    {"tidal[].window", "window of time", "", "", "when other values hold"},
+    {"tidal[].set", "map of keys to values", "", "", "the values"},
+
+    {"gate.activeSmallJobsPerUser", "count", "1 or more", "5",
+     "small jobs of one user that take part at a time"},
+    {"gate.small.gpu", "GPUs", "0 or more", "1", "a job of at most so many GPUs can be small"},
+    {"gate.small.estimate", "duration", "0 or more", "10m",
+     "and of at most this estimate or limit"},
+    {"gate.small.provenAfter", "duration", "0 or more", "10m",
+     "without either: small until it has run this long"},
+    {"gate.releasesPerSecond", "count per user", "1 or more", "5",
+     "throttled jobs released to idle devices"},
+    {"gate.submitsPerMinute", "count per user", "1 or more", "", "submissions of one user"},
+
+    {"activation.blastWindow", "duration", "1m to 1d", "1h",
+     "span over which the effect of a new policy is computed"},
+    {"activation.blastLimit", "GPUs", "0 or more", "",
+     "most GPUs evicted or stranded without --force"},
+    {"activation.canary.share", "fraction of a pool", "0 to 100%", "5%",
+     "part of a pool that tries a policy first"},
+    {"activation.canary.watch", "duration", "1m or more", "", "how long it is watched"},
+
+    {"fragmentation.window", "duration", "1h to 30d", "24h",
+     "span of the job mix that idle devices are held against"},
+    {"interactive.idleLimit", "duration", "1m or more", "2h",
+     "an interactive job that is idle this long ends"},
+    {"federation.offer", "duration", "1m to 1d", "10m",
+     "a member has this long to start an offered job"},
+
+    {"hooks.prolog", "hook", "", "", "runs on each node before a job"},
+    {"hooks.epilog", "hook", "", "", "runs on each node after a job"},
+    {"hooks.fence", "hook", "", "", "turns a node off and proves it"},
+    {"hooks.admission", "hook", "", "", "judges a submission"},
+
+    {"alerts.schedulingLatency", "duration", "1s or more", "5m",
+     "95th percentile of latency that raises an alert"},
+    {"alerts.preemptionsPerHour", "count per queue", "0 or more", "3",
+     "preemptions above this raise an alert"},
+    {"alerts.queueDepth.over", "count", "0 or more", "200", "pending jobs above this"},
+    {"alerts.queueDepth.for", "duration", "1m or more", "30m", "for so long raise an alert"},
+    {"alerts.waitsForProof", "duration", "1m or more", "10m",
+     "a job that waits this long for proof of stop raises an alert"},
+};
+
+constexpr PlannedKey kJobKeys[] = {
+    {"spec.schedule", "cron text", "", "", "submits the job again and again"},
+    {"spec.deadline", "time", "", "", "when it must be done; its approach raises an alert"},
+    {"spec.dependsOn", "list of jobs", "", "", "jobs that must end first"},
+    {"spec.array", "range of numbers", "", "", "many jobs of one document"},
+    {"spec.preemptible", "true | false", "", "true", "may be stopped for others"},
+    {"spec.exclusiveWriter", "true | false", "", "true",
+     "never started twice, even after a node fell silent"},
+    {"spec.minAvailable", "count", "1 or more", "", "replicas of a service that must always be up"},
+    {"spec.port", "port", "1 to 65535", "", "port of a service"},
+    {"spec.kubernetes.namespace", "name", "", "", "namespace of its pods"},
+    {"spec.kubernetes.podTemplate", "pod template", "", "", "image, volumes, pull secrets"},
+    {"spec.tasks[].port", "port", "1 to 65535", "", "port of the group's replicas"},
+    {"spec.tasks[].minAvailable", "count", "1 or more", "",
+     "replicas of the group that must always be up"},
+};
+
+}  // namespace
+
+std::span<const PlannedKey> PlannedPolicyKeys() { return kPolicyKeys; }
+std::span<const PlannedKey> PlannedJobKeys() { return kJobKeys; }
+
+}  // namespace muster::format
