@@ -87,6 +87,10 @@ const std::vector<Case> kShapeFaults = {
      [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(1500); },
      {"spec.tasks[0].resources.gpu: 1.5 is neither whole nor below 1: a replica gets whole GPUs or "
       "a part of one"}},
+    {"HalfAGpu",
+     [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(500); },
+     {"spec.tasks[0].resources.gpu: 0.5 of a GPU: parts of a GPU are not supported by this version yet, ask for "
+      "whole ones"}},
     {"MoreGpusThanANodeHas",
      [](GangRequest& r) { r.groups[0].shape.gpu = Gpus(65); },
      {"spec.tasks[0].resources.gpu: 65 GPUs for one replica; a node has at most 64, use more "
