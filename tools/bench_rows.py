@@ -59,8 +59,10 @@ def judge(results, requirements):
                                    wanted["bound"], wanted["unit"]))
     for name in results:
         if name not in named:
-            measured = metric_of(results[name].get("mean", {}), "cpu_time", "us")
-            judged.append(rows.row(name, measured, spread_of(results[name], "cpu_time"), "<=", None, "us"))
+            # A benchmark that takes its own time reports it as real_time.
+            metric = "real_time" if name.endswith("/manual_time") else "cpu_time"
+            measured = metric_of(results[name].get("mean", {}), metric, "us")
+            judged.append(rows.row(name, measured, spread_of(results[name], metric), "<=", None, "us"))
     return judged
 
 

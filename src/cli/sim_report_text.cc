@@ -183,17 +183,19 @@ std::string ComparisonText(const sim::Comparison& comparison, const std::string&
 }
 
 std::string ExplanationText(std::string_view job, const engine::Explanation& why) {
+  constexpr std::string_view kOutcomes[] = {"", "not now: ", "never: ", "search ended: "};
   if (!why.known) return Format("job {}: not submitted\n", job);
-  std::string out = Format("job {}: {}", job, model::Text(why.binding.code));
-  if (!why.waiting) return out + '\n';
-  if (why.binding.count > 0) out += Format(" ({})", why.binding.count);
-  if (!why.level.empty()) {
-    out += Format("; {} wanted in one {}, {} has room for {}", why.wanted, why.level,
+  if (!why.waiting) return Format("job {}: {}\n", job, model::Text(why.binding.code));
+  std::string out = Format("job {}: {}{}", job, kOutcomes[static_cast<std::size_t>(why.outcome)],
+                           model::Text(why.binding.code));
+  const bool in_domain = !why.level.empty() && why.level != "any";
+  if (in_domain) {
+    out += Format("; {} replicas wanted in one {}, {} has room for {}", why.wanted, why.level,
                   why.best_domain, why.have);
   } else if (why.wanted > 0) {
-    out += Format("; {} wanted, room for {}", why.wanted, why.have);
+    out += Format("; {} replicas wanted, room for {}", why.wanted, why.have);
   }
-  out += Format("; {}\n", model::Name(why.outcome));
+  out += '\n';
   for (const model::Reason& reason : why.nodes) {
     out += Format("  {:>6} nodes: {}\n", WithCommas(reason.count), model::Text(reason.code));
   }

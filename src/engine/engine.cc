@@ -46,6 +46,9 @@ std::vector<std::uint8_t> Engine::Snapshot() const {
 base::Result<Engine> Engine::Restore(std::span<const std::uint8_t> snapshot, CheckLevel check) {
   auto tables = ReadSnapshot(snapshot);
   if (!tables) return tables.error();
+  if (const base::Errors faults = CheckPolicy(*tables->policy); !faults.empty()) {
+    return base::Error{base::ErrorCode::kInvalid, "the snapshot's policy is not sound: " + faults.front().ToString(), ""};
+  }
   State state(std::move(*tables));
   if (const std::string fault = state.VerifyLedger(); !fault.empty()) {
     return base::Error{base::ErrorCode::kInvalid, "the snapshot contradicts itself: " + fault, ""};

@@ -46,10 +46,12 @@ TEST(SimRun, DocumentsForPrograms) {
 
 TEST(SimRun, FaultsCheckpointsAndExplanations) {
   MakeTrace();
-  Write("events.csv", "at,node,event\n1h,node-00003,down\n3h,node-00003,up\n2h,node-00007,drain\n");
+  Write("events.csv",
+        "at,node,event\n30h,node-00003,down\n33h,node-00003,up\n"
+        "40h,node-00007,drain\n44h,node-00007,up\n");
   const Output output =
       Muster(std::string("sim run --trace demo.csv ") + kSite +
-             " --events events.csv --checkpoint-every 10m --restart-cost 2m --explain demo-00290");
+             " --events events.csv --checkpoint-every 10m --restart-cost 2m --explain demo-00055");
   EXPECT_EQ(output.code, 0) << output.err;
   ExpectGolden("sim_run_faults.txt", output.out);
   const Output unknown =

@@ -52,7 +52,7 @@ TEST(Usage, SlipsSayWhatAndWhatWasMeant) {
       {"simm", 2, "did you mean sim?"},
       {"sim rum", 2, "did you mean run?"},
       {"sim run --trcae x --nodes 1", 2, "did you mean --trace?"},
-      {"sim run --trace x --nodes 1 --sede 3", 2, "did you mean --seed?"},
+      {"sim run --trace x --nodes 1 --seeed 3", 2, "did you mean --seed?"},
       {"sim run --trace x --nodes 1 --format xml", 2, "xml"},
       {"sim run --trace x --nodes 1 --seed abc", 2, "abc"},
       {"sim run --trace nowhere.swf --nodes 1", 4, "nowhere.swf"},

@@ -126,11 +126,16 @@ class World {
   void ConfirmStop(model::JobId job) {
     Tell(model::StopConfirmed{job, Job(job).attempt, {0, 1 << 20}});
   }
+  /// The ranks of the job's place; none if it has no place.
+  std::vector<model::ReplicaPlacement> RanksOf(model::JobId job) const {
+    const model::GangPlacementPtr placement = Job(job).placement;
+    return placement == nullptr ? std::vector<model::ReplicaPlacement>{} : placement->ranks;
+  }
   /// Names of the nodes of each rank.
   std::vector<std::string> NodesOf(model::JobId job) const {
     std::vector<std::string> names;
     const engine::View view = engine.view();
-    for (const model::ReplicaPlacement& rank : view.Job(job).placement->ranks) {
+    for (const model::ReplicaPlacement& rank : RanksOf(job)) {
       names.push_back(view.Node(rank.node).spec->name);
     }
     return names;
@@ -143,7 +148,7 @@ class World {
   /// Masks of devices of each rank.
   std::vector<model::DeviceMask> DevicesOf(model::JobId job) const {
     std::vector<model::DeviceMask> masks;
-    for (const auto& rank : engine.view().Job(job).placement->ranks) masks.push_back(rank.devices);
+    for (const model::ReplicaPlacement& rank : RanksOf(job)) masks.push_back(rank.devices);
     return masks;
   }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/state/state.h"
 #include "test/engine/builders.h"
 
 namespace muster::test {
@@ -102,6 +103,37 @@ TEST(Engine, LostNodeBreaksTheGangAndRequeuesIt) {
   EXPECT_TRUE(std::holds_alternative<model::RequeueJob>(decisions[0]));
   EXPECT_EQ(std::get<model::StartGang>(decisions[1]).attempt.value, 2u);
   EXPECT_THAT(world.NodesOf(job), ElementsAre("n1", "n2"));
+}
+
+TEST(Engine, ForgetsJobsThatEndedLongAgo) {
+  engine::Engine engine(FabricPolicy(), 1);
+  engine.Apply({{}, model::NodeSeen{GpuNode("n0")}});
+  const auto request = std::make_shared<const model::GangRequest>(Gang(1, 1));
+  const auto submit = [&](std::uint32_t id) {
+    engine.Apply({{}, model::JobSubmitted{model::JobId{id}, "default", "ana", 100, {}, request}});
+    return engine.Decide({}, {}).decisions.size();
+  };
+  const std::uint32_t count = engine::kKeptJobs + 1024;
+  for (std::uint32_t id = 0; id < count; ++id) {
+    ASSERT_EQ(submit(id), 1u);
+    if (id == 300) continue;  // still runs: its chunk must stay
+    engine.Apply({{}, model::TaskExited{model::JobId{id}, model::Attempt{1}, {0, 1}, false}});
+    ASSERT_EQ(engine.Decide({}, {}).decisions.size(), 1u);
+  }
+  const auto phase = [&](std::uint32_t id) { return engine.view().Job(model::JobId{id}).phase; };
+  EXPECT_EQ(phase(0), JobPhase::kUnknown);
+  EXPECT_EQ(phase(300), JobPhase::kStarting);
+  EXPECT_EQ(phase(301), JobPhase::kEnded);
+  EXPECT_EQ(phase(600), JobPhase::kUnknown);
+  EXPECT_EQ(phase(count - 1), JobPhase::kEnded);
+  EXPECT_EQ(submit(0), 0u) << "a late copy of a forgotten submission is no new job";
+  const auto restored = engine::Engine::Restore(engine.Snapshot());
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_EQ(restored->Snapshot(), engine.Snapshot());
+  engine.Apply({{}, model::TaskExited{model::JobId{300}, model::Attempt{1}, {0, 1}, false}});
+  engine.Decide({}, {});
+  EXPECT_EQ(phase(300), JobPhase::kUnknown);
+  EXPECT_EQ(engine.Verify(), "");
 }
 
 TEST(Engine, SnapshotRestoresTheSameState) {

@@ -17,7 +17,6 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
 using engine::HardwareFit;
 using engine::Shape;
 using engine::State;
@@ -27,6 +26,7 @@ using model::Reason;
 using model::ReasonCode;
 using model::ReplicaShape;
 using model::ResourceDefault;
+using ::testing::ElementsAre;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
@@ -63,8 +63,8 @@ struct Probe {
   /// Enters one replica that is not a job's: tests of the predicate need no jobs.
   void Take(model::DeviceMask devices, const ReplicaShape& request, std::int64_t cpu = 0,
             std::int64_t memory = 0) {
-    const model::ReplicaPlacement placement{
-        node, devices, base::MilliCpu::Of(cpu), base::Bytes::Of(memory)};
+    const model::ReplicaPlacement placement{node, devices, base::MilliCpu::Of(cpu),
+                                            base::Bytes::Of(memory)};
     state.Claim({placement, request});
   }
 
@@ -104,81 +104,137 @@ TEST_P(WhyNoSlotTest, NamesTheCause) {
 }
 
 const ReasonCase kReasonCases[] = {
-    {"Cordoned", ReasonCode::kNodeNotReady,
-     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kCordoned); }, {}},
-    {"Draining", ReasonCode::kNodeNotReady,
-     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kDraining); }, {}},
-    {"Maintenance", ReasonCode::kNodeNotReady,
-     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kMaintenance); }, {}},
-    {"Down", ReasonCode::kNodeNotReady,
-     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kDown); }, {}},
-    {"Probation", ReasonCode::kNodeNotReady,
-     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kProbation); }, {}},
+    {"Cordoned",
+     ReasonCode::kNodeNotReady,
+     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kCordoned); },
+     {}},
+    {"Draining",
+     ReasonCode::kNodeNotReady,
+     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kDraining); },
+     {}},
+    {"Maintenance",
+     ReasonCode::kNodeNotReady,
+     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kMaintenance); },
+     {}},
+    {"Down",
+     ReasonCode::kNodeNotReady,
+     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kDown); },
+     {}},
+    {"Probation",
+     ReasonCode::kNodeNotReady,
+     [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kProbation); },
+     {}},
     {"NotReadyComesBeforeLabels", ReasonCode::kNodeNotReady,
      [](Probe& p) { p.state.SetNodeState(p.node, model::NodeState::kDown); },
-     [](ReplicaShape& s) { s.selector = {{.key = "x", .op = LabelRequirement::Operator::kExists}}; }},
-    {"Label", ReasonCode::kLabelMismatch, {},
+     [](ReplicaShape& s) {
+       s.selector = {{.key = "x", .op = LabelRequirement::Operator::kExists}};
+     }},
+    {"Label",
+     ReasonCode::kLabelMismatch,
+     {},
      [](ReplicaShape& s) { s.selector = {{.key = "disk", .values = {"ssd"}}}; }},
-    {"LabelComesBeforeTaint", ReasonCode::kLabelMismatch, {},
+    {"LabelComesBeforeTaint",
+     ReasonCode::kLabelMismatch,
+     {},
      [](ReplicaShape& s) {
        s.selector = {{.key = "disk", .values = {"ssd"}}};
        s.tolerations.clear();
      }},
     {"Taint", ReasonCode::kTaintNotTolerated, {}, [](ReplicaShape& s) { s.tolerations.clear(); }},
-    {"TaintOtherValue", ReasonCode::kTaintNotTolerated, {},
-     [](ReplicaShape& s) { s.tolerations = {{"team", false, "blue"}}; }},
-    {"TaintComesBeforeModel", ReasonCode::kTaintNotTolerated, {},
+    {"TaintOtherValue",
+     ReasonCode::kTaintNotTolerated,
+     {},
+     [](ReplicaShape& s) {
+       s.tolerations = {{"team", false, "blue"}};
+     }},
+    {"TaintComesBeforeModel",
+     ReasonCode::kTaintNotTolerated,
+     {},
      [](ReplicaShape& s) {
        s.tolerations.clear();
        s.models = {"A100"};
      }},
-    {"Model", ReasonCode::kWrongModel, {}, [](ReplicaShape& s) { s.models = {"A100", "B200"}; }},
-    {"DeviceMemory", ReasonCode::kDeviceMemoryShort, {},
+    {"Model",
+     ReasonCode::kWrongModel,
+     {},
+     [](ReplicaShape& s) {
+       s.models = {"A100", "B200"};
+     }},
+    {"DeviceMemory",
+     ReasonCode::kDeviceMemoryShort,
+     {},
      [](ReplicaShape& s) { s.device_memory = base::Bytes::Of(80 * kGiB + 1); }},
-    {"MoreDevicesThanTheNodeHas", ReasonCode::kNodeTooSmall, {},
+    {"MoreDevicesThanTheNodeHas",
+     ReasonCode::kNodeTooSmall,
+     {},
      [](ReplicaShape& s) { s.gpu = base::MilliGpu::Of(9000); }},
-    {"MoreCpuThanTheNodeHas", ReasonCode::kNodeTooSmall, {},
+    {"MoreCpuThanTheNodeHas",
+     ReasonCode::kNodeTooSmall,
+     {},
      [](ReplicaShape& s) { s.cpu = base::MilliCpu::Of(128'001); }},
-    {"MoreMemoryThanTheNodeHas", ReasonCode::kNodeTooSmall, {},
+    {"MoreMemoryThanTheNodeHas",
+     ReasonCode::kNodeTooSmall,
+     {},
      [](ReplicaShape& s) { s.memory = base::Bytes::Of(1024 * kGiB + 1); }},
     {"MoreNicsThanTheNodeHas", ReasonCode::kNodeTooSmall, {}, [](ReplicaShape& s) { s.nics = 9; }},
-    {"MoreLicencesThanTheNodeHas", ReasonCode::kNodeTooSmall, {},
-     [](ReplicaShape& s) { s.extended = {{"licence", 4}}; }},
-    {"UnknownResource", ReasonCode::kNodeTooSmall, {},
-     [](ReplicaShape& s) { s.extended = {{"npu", 1}}; }},
-    {"Faulty", ReasonCode::kDevicesFaulty,
-     [](Probe& p) { p.state.SetFaulty(p.node, 0x1f); }, {}},
-    {"FaultyBesideBusy", ReasonCode::kDevicesFaulty,
+    {"MoreLicencesThanTheNodeHas",
+     ReasonCode::kNodeTooSmall,
+     {},
+     [](ReplicaShape& s) {
+       s.extended = {{"licence", 4}};
+     }},
+    {"UnknownResource",
+     ReasonCode::kNodeTooSmall,
+     {},
+     [](ReplicaShape& s) {
+       s.extended = {{"npu", 1}};
+     }},
+    {"Faulty", ReasonCode::kDevicesFaulty, [](Probe& p) { p.state.SetFaulty(p.node, 0x1f); }, {}},
+    {"FaultyBesideBusy",
+     ReasonCode::kDevicesFaulty,
      [](Probe& p) {
        p.Take(0x3, Gpus(2));
        p.state.SetFaulty(p.node, 0x70);
-     }, {}},
-    {"Foreign", ReasonCode::kDevicesForeign,
-     [](Probe& p) { p.state.SetForeign(p.node, 0x1f); }, {}},
+     },
+     {}},
+    {"Foreign",
+     ReasonCode::kDevicesForeign,
+     [](Probe& p) { p.state.SetForeign(p.node, 0x1f); },
+     {}},
     {"Busy", ReasonCode::kDevicesBusy, [](Probe& p) { p.Take(0x1f, Gpus(5)); }, {}},
-    {"BusyWhereNeitherFaultNorForeignAloneIsToBlame", ReasonCode::kDevicesBusy,
+    {"BusyWhereNeitherFaultNorForeignAloneIsToBlame",
+     ReasonCode::kDevicesBusy,
      [](Probe& p) {
        p.Take(0xf, Gpus(4));
        p.state.SetFaulty(p.node, 0x10);
        p.state.SetForeign(p.node, 0x20);
-     }, {}},
+     },
+     {}},
     {"CpuShort", ReasonCode::kCpuShort, [](Probe& p) { p.Take(0, Cpu(64'001), 64'001); }, {}},
-    {"MemoryShort", ReasonCode::kMemoryShort,
-     [](Probe& p) { p.Take(0, Cpu(1), 1, 512 * kGiB + 1); }, {}},
-    {"NicsShort", ReasonCode::kNicsShort,
+    {"MemoryShort",
+     ReasonCode::kMemoryShort,
+     [](Probe& p) { p.Take(0, Cpu(1), 1, 512 * kGiB + 1); },
+     {}},
+    {"NicsShort",
+     ReasonCode::kNicsShort,
      [](Probe& p) {
        ReplicaShape other = Cpu(1);
        other.nics = 8;
        p.Take(0, other, 1);
-     }, {}},
-    {"ExtendedShort", ReasonCode::kExtendedShort,
+     },
+     {}},
+    {"ExtendedShort",
+     ReasonCode::kExtendedShort,
      [](Probe& p) {
        ReplicaShape other = Cpu(1);
        other.extended = {{"licence", 3}};
        p.Take(0, other, 1);
-     }, {}},
-    {"DevicesComeBeforeCpu", ReasonCode::kDevicesBusy,
-     [](Probe& p) { p.Take(0x1f, Gpus(5), 128'000); }, {}},
+     },
+     {}},
+    {"DevicesComeBeforeCpu",
+     ReasonCode::kDevicesBusy,
+     [](Probe& p) { p.Take(0x1f, Gpus(5), 128'000); },
+     {}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Causes, WhyNoSlotTest, testing::ValuesIn(kReasonCases),
@@ -220,11 +276,17 @@ TEST(Fit, StrictAccountsOfCpuMemoryNicsAndNamedResources) {
       {"cpu exactly a quarter", [](ReplicaShape& s) { s.cpu = base::MilliCpu::Of(32'000); }, 4},
       {"memory", [](ReplicaShape& s) { s.memory = base::Bytes::Of(205 * kGiB); }, 4},
       {"nics", [](ReplicaShape& s) { s.nics = 3; }, 2},
-      {"named", [](ReplicaShape& s) { s.extended = {{"licence", 4}, {"npu", 1}}; }, 2},
-      {"nothing of cpu and memory", [](ReplicaShape& s) {
+      {"named",
+       [](ReplicaShape& s) {
+         s.extended = {{"licence", 4}, {"npu", 1}};
+       },
+       2},
+      {"nothing of cpu and memory",
+       [](ReplicaShape& s) {
          s.cpu = base::MilliCpu{};
          s.memory = base::Bytes{};
-       }, 8},
+       },
+       8},
   };
   model::NodeSpec spec = GpuNode("a", 8);
   spec.extended = {{"licence", 9}, {"npu", 2}};
@@ -467,96 +529,24 @@ TEST(Fit, InventoryOfAnonymousDevicesCountsEachOnce) {
   EXPECT_EQ(count(model::DeviceState::kIdle), 2);
 }
 
-std::vector<model::NodeSpec> TwoModels() {
-  std::vector<model::NodeSpec> specs;
-  for (int i = 0; i < 4; ++i) {
-    specs.push_back(GpuNode(base::Format("n{}", i), 8));
-    for (model::Device& device : specs.back().devices) device.model = i < 2 ? "A100" : "H100";
-  }
-  return specs;
-}
-
-TEST(Models, AGangIsOfOneModelUnlessMixed) {
-  for (const bool mixed : {false, true}) {
-    World world;
-    world.Add(TwoModels());
-    const model::JobId job = world.Submit(With(Gang(3, 8), [&](auto& r) {
-      r.groups[0].shape.mixed_models = mixed;
-    }));
-    world.Decide();
-    EXPECT_EQ(world.Holds(job), mixed);
-    if (!mixed) {
-      EXPECT_EQ(world.Why(job).outcome, Outcome::kNever);
-    }
-  }
-}
-
-TEST(Models, AreTriedInTheOrderOfTheRequestElseOfFirstAppearance) {
-  World world;
-  world.Add(TwoModels());
-  const auto submit = [&](std::vector<std::string> models) {
-    return world.Submit(With(Gang(1, 8), [&](auto& r) { r.groups[0].shape.models = models; }));
-  };
-  const model::JobId wants_h = submit({"H100", "A100"});
-  const model::JobId any = submit({});
-  const model::JobId wants_a = submit({"A100", "H100"});
-  const model::JobId again = submit({"A100", "H100"});
-  world.Decide();
-  EXPECT_THAT(world.NodesOf(wants_h), ElementsAre("n2"));
-  EXPECT_THAT(world.NodesOf(any), ElementsAre("n0"));
-  EXPECT_THAT(world.NodesOf(wants_a), ElementsAre("n1"));
-  EXPECT_THAT(world.NodesOf(again), ElementsAre("n3"));
-}
-
-TEST(Models, MixedDevicesInOneNodeAreNotMixedInAReplica) {
-  World world;
-  model::NodeSpec spec = GpuNode("a", 4);
-  spec.devices[0].model = spec.devices[2].model = "A100";
-  world.Add({spec});
-  const model::JobId two = world.Submit(Gang(1, 2));
-  const model::JobId three = world.Submit(Gang(1, 3));
-  world.Decide();
-  EXPECT_THAT(world.DevicesOf(two), ElementsAre(0b0101u));
-  EXPECT_FALSE(world.Holds(three));
-}
-
-TEST(Models, EachGroupChoosesItsOwn) {
-  World world;
-  world.Add(TwoModels());
-  model::GangRequest request;
-  request.groups = {Group(2, 8, "a"), Group(2, 8, "b")};
-  request.groups[0].shape.models = {"H100"};
-  request.groups[1].shape.models = {"A100"};
-  const model::JobId job = world.Submit(request);
-  world.Decide();
-  ASSERT_TRUE(world.Holds(job));
-  EXPECT_THAT(world.NodesOf(job), ElementsAre("n2", "n3", "n0", "n1"));
-}
-
 TEST(Fit, AFractionTakesItsDeviceWhole) {
-  // Sharing is not built yet; until then nothing may run beside a fraction.
-  World world;
-  world.Add({GpuNode("a", 2)});
-  const auto half = [](auto& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(500); };
-  const model::JobId two = world.Submit(With(Gang(2, 0), half));
-  const model::JobId third = world.Submit(With(Gang(1, 0), half));
-  world.Decide();
-  EXPECT_THAT(world.DevicesOf(two), ElementsAre(0b01u, 0b10u));
-  EXPECT_FALSE(world.Holds(third));
+  // The gate refuses fractions as long as sharing is not built; should one come in, nothing may run
+  // beside it.
+  Probe probe(GpuNode("a", 2));
+  ReplicaShape half = Gpus(0);
+  half.gpu = base::MilliGpu::Of(500);
+  EXPECT_EQ(probe.ShapeOf(half).devices(), 1);
+  EXPECT_EQ(probe.Slots(half), 2);
 }
 
 TEST(Fit, AFractionOfAnonymousDevicesNeverFits) {
-  World world;
   model::NodeSpec spec = GpuNode("a", 2);
   spec.anonymous_devices = true;
-  world.Add({spec});
-  const model::JobId job = world.Submit(With(Gang(1, 0), [](auto& r) {
-    r.groups[0].shape.gpu = base::MilliGpu::Of(500);
-  }));
-  world.Decide();
-  EXPECT_FALSE(world.Holds(job));
-  EXPECT_EQ(world.Why(job).outcome, Outcome::kNever);
-  EXPECT_THAT(world.Why(job).nodes, ElementsAre(Reason{ReasonCode::kFractionAnonymous, 1}));
+  const Probe probe(spec);
+  ReplicaShape half = Gpus(0);
+  half.gpu = base::MilliGpu::Of(500);
+  EXPECT_EQ(probe.Slots(half), 0);
+  EXPECT_EQ(probe.Why(half), ReasonCode::kFractionAnonymous);
 }
 
 // Slots by the predicate = how many replicas can really be claimed one after the other.
@@ -590,8 +580,8 @@ RC_GTEST_PROP(FitProperty, SlotsIsHowManyCanBeClaimed, ()) {
   for (std::int32_t i = 0; i < slots; ++i) {
     RC_ASSERT(probe.Slots(request) == slots - i);
     const HardwareFit& fit = shape.fit(0);
-    const model::DeviceMask devices =
-        engine::PickDevices(fit, engine::FreeDevices(probe.state.node(probe.node)), shape.devices());
+    const model::DeviceMask devices = engine::PickDevices(
+        fit, engine::FreeDevices(probe.state.node(probe.node)), shape.devices());
     RC_ASSERT(std::popcount(devices) == shape.devices());
     probe.Take(devices, request, fit.cpu.value(), fit.memory.value());
   }

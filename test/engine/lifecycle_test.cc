@@ -10,9 +10,6 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using engine::JobPhase;
 using model::FinishJob;
 using model::JobChanged;
@@ -22,6 +19,9 @@ using model::ReasonCode;
 using model::RequeueJob;
 using model::StartGang;
 using model::StopGang;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using Change = JobChanged::Change;
 
 constexpr int kAllRanks = 1 << 20;
@@ -369,8 +369,12 @@ TEST(Lifecycle, RanksOutOfRangeAreIgnored) {
   const model::JobId job = world.Submit(Gang(2, 8));
   world.Decide();
   const auto before = world.engine.Snapshot();
-  for (const model::RankRange range : {model::RankRange{2, 5}, {-7, 7}, {0, 0}, {1, -3},
-                                       {INT32_MAX, INT32_MAX}, {INT32_MIN, INT32_MAX}}) {
+  for (const model::RankRange range : {model::RankRange{2, 5},
+                                       {-7, 7},
+                                       {0, 0},
+                                       {1, -3},
+                                       {INT32_MAX, INT32_MAX},
+                                       {INT32_MIN, INT32_MAX}}) {
     Exit(world, job, range);
   }
   EXPECT_EQ(world.engine.Snapshot(), before);
@@ -489,9 +493,8 @@ TEST(Lifecycle, CheckpointReportsDecideNothing) {
 
 TEST(Lifecycle, JobsWithACheckpointComeAgainAfterALostNodeWhateverTheyAsked) {
   World world = Four();
-  const model::JobId job = world.Submit(With(Grace(Gang(1, 8), base::Seconds(1)), [](auto& r) {
-    r.restart.on_node_loss = false;
-  }));
+  const model::JobId job = world.Submit(
+      With(Grace(Gang(1, 8), base::Seconds(1)), [](auto& r) { r.restart.on_node_loss = false; }));
   world.Decide();
   world.Tell(model::NodeGone{"n0"});
   const auto decisions = world.Decide();

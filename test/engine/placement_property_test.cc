@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement against an exhaustive search on small random clusters: what is placed keeps every rule and is best by the
-// order of semantics 2, and "not now" and "never" are said only where nothing fits.
+// Placement against an exhaustive search on small random clusters: what is placed keeps every rule
+// and is best by the order of semantics 2, and "not now" and "never" are said only where nothing
+// fits.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -31,7 +32,8 @@ std::vector<model::NodeId> NodesIn(const View& view, int level, std::uint32_t do
 }
 std::set<std::uint32_t> ChildrenOf(const View& view, int level, std::uint32_t domain) {
   std::set<std::uint32_t> children;
-  for (const model::NodeId node : NodesIn(view, level, domain)) children.insert(view.DomainOf(node, level - 1));
+  for (const model::NodeId node : NodesIn(view, level, domain))
+    children.insert(view.DomainOf(node, level - 1));
   return children;
 }
 
@@ -47,7 +49,8 @@ struct Reference {
       if (LevelNamed(view, segment.level) == level && count % segment.size != 0) return false;
     }
     const std::string& apart = request.topology.anti_affinity;
-    return apart.empty() || LevelNamed(view, apart) < level || count <= 1;  // and inside one of them
+    return apart.empty() || LevelNamed(view, apart) < level ||
+           count <= 1;  // and inside one of them
   }
   Counts In(int level, std::uint32_t domain) const {
     Counts counts = {0};
@@ -83,8 +86,8 @@ struct Reference {
 };
 
 /// Every domain that the gang was broken down into uses as few children as its share needs.
-void CheckFewestChildren(const Reference& reference, const model::GangPlacement& placement, int level,
-                         std::uint32_t domain) {
+void CheckFewestChildren(const Reference& reference, const model::GangPlacement& placement,
+                         int level, std::uint32_t domain) {
   if (level == 0) return;
   const View& view = reference.view;
   std::int64_t share = 0;
@@ -102,7 +105,8 @@ void CheckFewestChildren(const Reference& reference, const model::GangPlacement&
   std::size_t fewest = 0;
   for (std::int64_t sum = 0; sum < share; ++fewest) sum += rooms[fewest];
   RC_ASSERT(used.size() == fewest);
-  for (const std::uint32_t child : used) CheckFewestChildren(reference, placement, level - 1, child);
+  for (const std::uint32_t child : used)
+    CheckFewestChildren(reference, placement, level - 1, child);
 }
 
 /// Room in the best domain of `level`, and the sizes that the group may have, largest first.
@@ -150,10 +154,11 @@ model::GangRequest DrawSingle(const RandomCase& c, bool rules) {
 /// For the log of a failing case.
 std::string Describe(const model::GangRequest& request) {
   const model::TaskGroup& group = request.groups[0];
-  std::string text = base::Format("{}..{} step {} of {} mGPU {} mCPU, required '{}' apart '{}'", group.min_replicas,
-                                  group.replicas, group.step, group.shape.gpu.value(),
-                                  group.shape.cpu.value_or(base::MilliCpu{}).value(), request.topology.required,
-                                  request.topology.anti_affinity);
+  std::string text =
+      base::Format("{}..{} step {} of {} mGPU {} mCPU, required '{}' apart '{}'",
+                   group.min_replicas, group.replicas, group.step, group.shape.gpu.value(),
+                   group.shape.cpu.value_or(base::MilliCpu{}).value(), request.topology.required,
+                   request.topology.anti_affinity);
   for (const model::Segment& segment : request.topology.segments) {
     text += base::Format(" segment {} {}", segment.size, segment.level);
   }
@@ -190,7 +195,8 @@ void CheckSingle(RandomCase& c, bool rules) {
   }
   const auto placement = c.world.Job(job).placement;
   RC_LOG() << Describe(request) << " on level " << int{placement->level} << "\n";
-  RC_ASSERT(CheckPlacement(before, request, *placement, left, request.topology.required, c.fabric) == "");
+  RC_ASSERT(
+      CheckPlacement(before, request, *placement, left, request.topology.required, c.fabric) == "");
   RC_ASSERT(placement->group_sizes.front() == *size);
   int lowest = 0;
   while (reference.Hosts(lowest, *size).empty()) ++lowest;
@@ -212,20 +218,22 @@ RC_GTEST_PROP(PlacementProperty, SegmentsAndAntiAffinityAsTheExhaustiveSearchSay
   for (int jobs = 0; jobs < kJobsEach; ++jobs) CheckSingle(c, true);
 }
 
-/// Can `need` replicas be spread over the domains of `level` inside `inside`? Domains that could host none even when
-/// empty do not count.
+/// Can `need` replicas be spread over the domains of `level` inside `inside`? Domains that could
+/// host none even when empty do not count.
 bool SpreadFits(const Reference& now, const Reference& empty, int required, std::uint32_t inside,
                 int level, std::int64_t need) {
   const View& view = now.view;
   std::set<std::uint32_t> domains;
-  for (const model::NodeId node : NodesIn(view, required, inside)) domains.insert(view.DomainOf(node, level));
+  for (const model::NodeId node : NodesIn(view, required, inside))
+    domains.insert(view.DomainOf(node, level));
   std::erase_if(domains, [&](std::uint32_t d) { return empty.Room(level, d) == 0; });
   for (std::int64_t low = 0; low <= need; ++low) {
     Counts sums = {0};
     for (const std::uint32_t d : domains) {
       Counts next;
       const std::int64_t room = now.Room(level, d);
-      for (std::int64_t i = low; i <= std::min(room, low + now.request.topology.spread->max_skew); ++i) {
+      for (std::int64_t i = low; i <= std::min(room, low + now.request.topology.spread->max_skew);
+           ++i) {
         for (const std::int64_t sum : sums) next.insert(sum + i);
       }
       sums = std::move(next);
@@ -239,7 +247,8 @@ RC_GTEST_PROP(PlacementProperty, SpreadIsExact, ()) {
   RandomCase c = DrawCase();
   model::GangRequest request = Gang(1 + Draw(10), 1);
   request.groups[0].shape = DrawShape();
-  request.groups[0].shape.mixed_models = true;  // one way to fill it: the choice of models is tested elsewhere
+  request.groups[0].shape.mixed_models =
+      true;  // one way to fill it: the choice of models is tested elsewhere
   request.topology.required = DrawLevel(c);
   request.topology.spread = model::Spread{DrawLevel(c), 1 + Draw(2)};
   if (request.topology.spread->level.empty()) request.topology.spread->level = "leaf";
@@ -265,26 +274,29 @@ RC_GTEST_PROP(PlacementProperty, SpreadIsExact, ()) {
   }
   RC_ASSERT(c.world.Holds(job));
   const auto placement = c.world.Job(job).placement;
-  RC_ASSERT(CheckPlacement(before, request, *placement, left, request.topology.required, c.fabric) == "");
+  RC_ASSERT(
+      CheckPlacement(before, request, *placement, left, request.topology.required, c.fabric) == "");
   const std::uint32_t inside = before.DomainOf(placement->ranks.front().node, required);
   std::set<std::uint32_t> domains;
   for (const model::NodeId node : NodesIn(before, required, inside)) {
-    if (empty.Room(level, before.DomainOf(node, level)) > 0) domains.insert(before.DomainOf(node, level));
+    if (empty.Room(level, before.DomainOf(node, level)) > 0)
+      domains.insert(before.DomainOf(node, level));
   }
   std::int64_t least = INT64_MAX;
   std::int64_t most = 0;
   for (const std::uint32_t d : domains) {
-    const auto count = std::ranges::count_if(placement->ranks, [&](const model::ReplicaPlacement& rank) {
-      return before.DomainOf(rank.node, level) == d;
-    });
+    const auto count =
+        std::ranges::count_if(placement->ranks, [&](const model::ReplicaPlacement& rank) {
+          return before.DomainOf(rank.node, level) == d;
+        });
     least = std::min<std::int64_t>(least, count);
     most = std::max<std::int64_t>(most, count);
   }
   RC_ASSERT(most - least <= request.topology.spread->max_skew);
 }
 
-/// Can both groups be hosted together inside one domain of `required`? Goes over the nodes and keeps every pair of
-/// counts that can be reached.
+/// Can both groups be hosted together inside one domain of `required`? Goes over the nodes and
+/// keeps every pair of counts that can be reached.
 bool PairFits(const View& view, const model::GangRequest& request, const std::vector<Left>& left,
               int required) {
   const model::TaskGroup& a = request.groups[0];
@@ -300,12 +312,15 @@ bool PairFits(const View& view, const model::GangRequest& request, const std::ve
           const Take take_b = TakeOf(b.shape, spec);
           const auto usable_a = rest.devices & Usable(a.shape, spec, model_a);
           const auto usable_b = rest.devices & Usable(b.shape, spec, model_b);
-          const std::int64_t most_a = std::min<std::int64_t>(a.replicas, RoomOn(view, node, rest, a.shape, model_a));
-          const std::int64_t most_b = std::min<std::int64_t>(b.replicas, RoomOn(view, node, rest, b.shape, model_b));
+          const std::int64_t most_a =
+              std::min<std::int64_t>(a.replicas, RoomOn(view, node, rest, a.shape, model_a));
+          const std::int64_t most_b =
+              std::min<std::int64_t>(b.replicas, RoomOn(view, node, rest, b.shape, model_b));
           std::set<std::pair<std::int64_t, std::int64_t>> next;
           for (std::int64_t i = 0; i <= most_a; ++i) {
             for (std::int64_t j = 0; j <= most_b; ++j) {
-              if (i * take_a.devices + j * take_b.devices > std::popcount(usable_a | usable_b)) break;
+              if (i * take_a.devices + j * take_b.devices > std::popcount(usable_a | usable_b))
+                break;
               const bool both = i > 0 && j > 0;
               if (both && (i * take_a.cpu + j * take_b.cpu > rest.cpu ||
                            i * take_a.memory + j * take_b.memory > rest.memory ||
@@ -313,7 +328,8 @@ bool PairFits(const View& view, const model::GangRequest& request, const std::ve
                 break;
               }
               for (const auto& [x, y] : reached) {
-                next.emplace(std::min<std::int64_t>(a.replicas, x + i), std::min<std::int64_t>(b.replicas, y + j));
+                next.emplace(std::min<std::int64_t>(a.replicas, x + i),
+                             std::min<std::int64_t>(b.replicas, y + j));
               }
             }
           }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement through the engine's face: what the golden files (test/golden/placement_*.txt) do not show.
+// Placement through the engine's face: what the golden files (test/golden/placement_*.txt) do not
+// show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,16 +15,20 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using engine::JobPhase;
 using model::Outcome;
 using model::Reason;
 using model::ReasonCode;
 using model::StartGang;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-int LevelOf(const World& world, model::JobId job) { return world.Job(job).placement->level; }
+/// Of the job's place; -1 if it has none.
+int LevelOf(const World& world, model::JobId job) {
+  const auto placement = world.Job(job).placement;
+  return placement == nullptr ? -1 : int{placement->level};
+}
 
 /// Takes `gpus` devices of one node, for good.
 void Load(World& world, const std::string& node, int gpus) {
@@ -55,7 +60,8 @@ TEST(Placement, TightestNodeThenTightestLeaf) {
   Load(world, "n6", 5);
   const model::JobId two = world.Submit(Gang(1, 2));
   const model::JobId three = world.Submit(Gang(1, 3));
-  const model::JobId leaf = world.Submit(Gang(2, 4));  // on n1, whose 4 are left, and n0? leaf0 has 12 free
+  const model::JobId leaf =
+      world.Submit(Gang(2, 4));  // on n1, whose 4 are left, and n0? leaf0 has 12 free
   world.Decide();
   EXPECT_THAT(world.NodesOf(two), ElementsAre("n5"));
   EXPECT_THAT(world.NodesOf(three), ElementsAre("n6"));
@@ -85,7 +91,8 @@ TEST(Placement, FewestChildrenWithSmallOnesFirst) {
   const model::JobId job = world.Submit(Gang(18, 1));
   world.Decide();
   const auto nodes = world.NodesOf(job);
-  EXPECT_EQ(std::set<std::string>(nodes.begin(), nodes.end()), (std::set<std::string>{"n1", "n3", "n4"}));
+  EXPECT_EQ(std::set<std::string>(nodes.begin(), nodes.end()),
+            (std::set<std::string>{"n1", "n3", "n4"}));
 }
 
 TEST(Placement, RanksAreInTopologyOrderAndDevicesInOrderWithinANode) {
@@ -94,7 +101,8 @@ TEST(Placement, RanksAreInTopologyOrderAndDevicesInOrderWithinANode) {
   const model::JobId job = world.Submit(Gang(8, 3));
   world.Decide();
   EXPECT_THAT(world.NodesOf(job), ElementsAre("n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3"));
-  EXPECT_THAT(world.DevicesOf(job), ElementsAre(0x07u, 0x38u, 0x07u, 0x38u, 0x07u, 0x38u, 0x07u, 0x38u));
+  EXPECT_THAT(world.DevicesOf(job),
+              ElementsAre(0x07u, 0x38u, 0x07u, 0x38u, 0x07u, 0x38u, 0x07u, 0x38u));
 }
 
 TEST(Placement, RequiredIsKeptAndPreferredIsNot) {
@@ -131,10 +139,16 @@ TEST(Placement, UnknownLevelsAreNeverPlacedAndNamed) {
   const std::function<void(model::GangRequest&)> cases[] = {
       [](auto& r) { r.topology.required = "rack"; },
       [](auto& r) { r.topology.preferred = "rack"; },
-      [](auto& r) { r.topology.segments = {{1, "rack"}}; },
-      [](auto& r) { r.topology.spread = model::Spread{"rack", 1}; },
+      [](auto& r) {
+        r.topology.segments = {{1, "rack"}};
+      },
+      [](auto& r) {
+        r.topology.spread = model::Spread{"rack", 1};
+      },
       [](auto& r) { r.topology.anti_affinity = "rack"; },
-      [](auto& r) { r.relax = {{base::Minutes(1), "rack"}}; },
+      [](auto& r) {
+        r.relax = {{base::Minutes(1), "rack"}};
+      },
   };
   World world;
   world.Add(Fabric(2, 2, 1));
@@ -169,7 +183,8 @@ TEST(Placement, SegmentsNest) {
   World world(LevelsPolicy({"spine", "leaf", "rack"}));
   for (int i = 0; i < 16; ++i) {
     world.Add({GpuNode(base::Format("n{}", i), 8,
-                       {{"leaf", base::Format("l{}", i / 4)}, {"rack", base::Format("r{}", i / 2)},
+                       {{"leaf", base::Format("l{}", i / 4)},
+                        {"rack", base::Format("r{}", i / 2)},
                         {"spine", base::Format("s{}", i / 8)}})});
   }
   Load(world, "n1", 8);  // rack r0 has one node left, leaf l0 three
@@ -177,25 +192,30 @@ TEST(Placement, SegmentsNest) {
     r.topology.segments = {{2, "rack"}, {4, "leaf"}};
   }));
   world.Decide();
-  EXPECT_THAT(world.NodesOf(job), ElementsAre("n8", "n9", "n10", "n11", "n12", "n13", "n14", "n15"));
+  EXPECT_THAT(world.NodesOf(job),
+              ElementsAre("n8", "n9", "n10", "n11", "n12", "n13", "n14", "n15"));
 }
 
 TEST(Placement, AntiAffinityKeepsReplicasApartAtEveryLevelAndStrategy) {
-  for (const engine::Strategy* strategy : {engine::FindStrategy("topology"), engine::FindStrategy("first-fit"),
-                                           engine::FindStrategy("spread"), engine::FindStrategy("random")}) {
+  for (const engine::Strategy* strategy :
+       {engine::FindStrategy("topology"), engine::FindStrategy("first-fit"),
+        engine::FindStrategy("spread"), engine::FindStrategy("random")}) {
     for (const char* level : {"node", "leaf", "spine"}) {
       SCOPED_TRACE(level);
       model::Policy policy = FabricPolicy();
       policy.placement.strategy = strategy->name;
       World world(policy);
       world.Add(Fabric(12, 2, 2));  // 3 spines, 6 leaves
-      const model::JobId three = world.Submit(With(Gang(3, 1), [&](auto& r) { r.topology.anti_affinity = level; }));
+      const model::JobId three =
+          world.Submit(With(Gang(3, 1), [&](auto& r) { r.topology.anti_affinity = level; }));
       world.Decide();
       ASSERT_TRUE(world.Holds(three));
       const engine::View view = world.engine.view();
       std::set<std::uint32_t> domains;
-      const int index = std::string_view(level) == "node" ? 0 : std::string_view(level) == "leaf" ? 1 : 2;
-      for (const auto& rank : world.Job(three).placement->ranks) domains.insert(view.DomainOf(rank.node, index));
+      const int index = std::string_view(level) == "node"   ? 0
+                        : std::string_view(level) == "leaf" ? 1
+                                                            : 2;
+      for (const auto& rank : world.RanksOf(three)) domains.insert(view.DomainOf(rank.node, index));
       EXPECT_EQ(domains.size(), 3u) << strategy->name;
     }
   }
@@ -205,9 +225,8 @@ TEST(Placement, AntiAffinityIsNamedWhereDomainsAreTooFew) {
   World world;
   world.Add(Fabric(4, 2, 1));
   for (const auto& [level, replicas] : {std::pair{"node", 5}, std::pair{"leaf", 3}}) {
-    const model::JobId job = world.Submit(With(Gang(replicas, 1), [&](auto& r) {
-      r.topology.anti_affinity = level;
-    }));
+    const model::JobId job =
+        world.Submit(With(Gang(replicas, 1), [&](auto& r) { r.topology.anti_affinity = level; }));
     world.Decide();
     EXPECT_FALSE(world.Holds(job));
     EXPECT_EQ(world.Why(job).outcome, Outcome::kNever);
@@ -223,7 +242,7 @@ TEST(Placement, SpreadBalancesAndCountsDomainsWithoutRoom) {
   world.Decide();
   ASSERT_TRUE(world.Holds(seven));
   std::map<std::uint32_t, int> counts;
-  for (const auto& rank : world.Job(seven).placement->ranks) {
+  for (const auto& rank : world.RanksOf(seven)) {
     ++counts[world.engine.view().DomainOf(rank.node, 1)];
   }
   EXPECT_EQ(counts, (std::map<std::uint32_t, int>{{0, 3}, {1, 2}, {2, 2}}));
@@ -257,7 +276,8 @@ TEST(Placement, SeveralGroupsStartInOneTransactionOrNotAtAll) {
 }
 
 TEST(Placement, GroupsThatFitAnyNodeAloneFindALeafInALargeCluster) {
-  // Each group fits each of 100 nodes, both fit none: more dead ends on the node level than the search tries in all.
+  // Each group fits each of 100 nodes, both fit none: more dead ends on the node level than the
+  // search tries in all.
   World world;
   world.Add(Fabric(100, 10, 5));
   model::GangRequest request;
@@ -296,9 +316,10 @@ TEST(Placement, ElasticGangsStartAtTheLargestSizeInSteps) {
     int max;
     int size;  ///< 0: waits
   };
-  for (const Case& c : {Case{"all", 8, 2, 2, 8, 8}, Case{"last step is shorter", 8, 3, 2, 6, 6},
-                        Case{"steps from the minimum", 6, 3, 2, 8, 5}, Case{"minimum", 3, 3, 4, 8, 3},
-                        Case{"one short", 2, 3, 1, 8, 0}, Case{"one more than the minimum", 4, 3, 1, 8, 4}}) {
+  for (const Case& c :
+       {Case{"all", 8, 2, 2, 8, 8}, Case{"last step is shorter", 8, 3, 2, 6, 6},
+        Case{"steps from the minimum", 6, 3, 2, 8, 5}, Case{"minimum", 3, 3, 4, 8, 3},
+        Case{"one short", 2, 3, 1, 8, 0}, Case{"one more than the minimum", 4, 3, 1, 8, 4}}) {
     SCOPED_TRACE(c.name);
     World world;
     world.Add(Fabric(8, 8, 1));
@@ -310,7 +331,7 @@ TEST(Placement, ElasticGangsStartAtTheLargestSizeInSteps) {
     world.Decide();
     ASSERT_EQ(world.Holds(job), c.size > 0);
     if (c.size > 0) {
-      EXPECT_THAT(world.Job(job).placement->ranks, SizeIs(static_cast<std::size_t>(c.size)));
+      EXPECT_THAT(world.RanksOf(job), SizeIs(static_cast<std::size_t>(c.size)));
     }
   }
 }
@@ -353,11 +374,12 @@ TEST(Placement, WaitingTimeBeforeAStartTimeCountsForRelaxing) {
   World world;
   world.Add(Fabric(4, 2, 2));
   const model::JobId job{1};
-  world.Tell(model::JobSubmitted{job, "default", "ana", 100, base::Minutes(20),
-                                 std::make_shared<const model::GangRequest>(With(Gang(3, 8), [](auto& r) {
-                                   r.topology.required = "leaf";
-                                   r.relax = {{base::Minutes(10), "spine"}};
-                                 }))});
+  world.Tell(
+      model::JobSubmitted{job, "default", "ana", 100, base::Minutes(20),
+                          std::make_shared<const model::GangRequest>(With(Gang(3, 8), [](auto& r) {
+                            r.topology.required = "leaf";
+                            r.relax = {{base::Minutes(10), "spine"}};
+                          }))});
   world.Decide();
   world.Advance(base::Minutes(20));
   EXPECT_THAT(world.Decide(), SizeIs(1));

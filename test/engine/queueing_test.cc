@@ -8,14 +8,14 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using engine::JobPhase;
 using model::JobChanged;
 using model::JobEnd;
 using model::ReasonCode;
 using model::StartGang;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using Change = JobChanged::Change;
 
 /// A world of four 8-GPU nodes in one leaf.
@@ -39,7 +39,8 @@ TEST(Queueing, PriorityDecidesAmongWaitingJobsAndMayChange) {
   for (int i = 0; i < 3; ++i) {
     world.Exit(running);
     for (const auto& decision : world.Decide()) {
-      if (const auto* start = std::get_if<StartGang>(&decision)) order.push_back(running = start->job);
+      if (const auto* start = std::get_if<StartGang>(&decision))
+        order.push_back(running = start->job);
     }
   }
   EXPECT_THAT(order, ElementsAre(raised, high, low));
@@ -176,7 +177,8 @@ TEST(Queueing, EqualJobsStartInTheOrderOfTheirIds) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     world.Exit(running);
     for (const auto& decision : world.Decide()) {
-      if (const auto* start = std::get_if<StartGang>(&decision)) started.push_back(running = start->job);
+      if (const auto* start = std::get_if<StartGang>(&decision))
+        started.push_back(running = start->job);
     }
   }
   EXPECT_EQ(started, jobs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small random clusters with prior load, and random requests, drawn from rapidcheck so that they shrink.
+// Small random clusters with prior load, and random requests, drawn from rapidcheck so that they
+// shrink.
 #pragma once
 
 #include <rapidcheck.h>
@@ -35,8 +36,8 @@ inline model::ReplicaShape DrawShape() {
   return shape;
 }
 
-/// Up to 6 leaves of up to 6 nodes in 1 to 3 levels; uneven, some of another model, tainted, faulty or cordoned, and
-/// some jobs that run already.
+/// Up to 6 leaves of up to 6 nodes in 1 to 3 levels; uneven, some of another model, tainted, faulty
+/// or cordoned, and some jobs that run already.
 inline RandomCase DrawCase(const std::string& strategy = "topology") {
   std::vector<std::string> levels = {"zone", "spine", "leaf"};
   levels.erase(levels.begin(), levels.begin() + Draw(3));
@@ -74,7 +75,8 @@ inline RandomCase DrawCase(const std::string& strategy = "topology") {
   world.Decide();
   for (int n = 0; n < nodes; ++n) {
     const std::string name = base::Format("n{}", n);
-    if (DrawOneIn(9)) world.Tell(model::HealthReported{name, static_cast<std::uint64_t>(1 + Draw(15))});
+    if (DrawOneIn(9))
+      world.Tell(model::HealthReported{name, static_cast<std::uint64_t>(1 + Draw(15))});
     if (DrawOneIn(12)) world.Tell(model::NodeStateChanged{name, model::NodeState::kCordoned});
   }
   world.Decide();

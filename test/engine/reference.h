@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slow, obvious answers to compare the engine's with. Nothing here uses the capacity index, the placement or the fit
-// predicate; everything is counted from what jobs hold in a view.
+// Slow, obvious answers to compare the engine's with. Nothing here uses the capacity index, the
+// placement or the fit predicate; everything is counted from what jobs hold in a view.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ inline std::size_t GroupOf(const model::GangPlacement& placement, std::size_t ra
   return group;
 }
 
-/// What is left on each node beside the jobs of the view (`except` not counted). Named devices; whole gangs only.
+/// What is left on each node beside the jobs of the view (`except` not counted). Named devices;
+/// whole gangs only.
 inline std::vector<Left> LeftNow(const engine::View& view, model::JobId except) {
   std::vector<Left> left;
   for (std::uint32_t n = 0; n < view.node_count(); ++n) {
@@ -125,7 +126,8 @@ inline model::DeviceMask Usable(const model::ReplicaShape& shape, const model::N
   for (std::size_t i = 0; i < spec.devices.size(); ++i) {
     const model::Device& device = spec.devices[i];
     const bool wanted = shape.models.empty() || std::ranges::count(shape.models, device.model) > 0;
-    if (wanted && (model.empty() || device.model == model) && device.memory >= shape.device_memory) {
+    if (wanted && (model.empty() || device.model == model) &&
+        device.memory >= shape.device_memory) {
       mask |= model::DeviceMask{1} << i;
     }
   }
@@ -133,7 +135,8 @@ inline model::DeviceMask Usable(const model::ReplicaShape& shape, const model::N
 }
 
 /// Device models that a gang of this shape is tried with, in order; "" where it does not matter.
-inline std::vector<std::string> ModelsTried(const engine::View& view, const model::ReplicaShape& shape) {
+inline std::vector<std::string> ModelsTried(const engine::View& view,
+                                            const model::ReplicaShape& shape) {
   if (shape.mixed_models || shape.gpu.IsZero()) return {""};
   if (!shape.models.empty()) return shape.models;
   std::vector<std::string> models;
@@ -170,7 +173,8 @@ inline int LevelNamed(const engine::View& view, const std::string& name) {
   return view.level_count() - 1;
 }
 
-/// The first rule of the request that a placement breaks, or empty. `left` is what was there before it.
+/// The first rule of the request that a placement breaks, or empty. `left` is what was there before
+/// it.
 inline std::string CheckPlacement(const engine::View& view, const model::GangRequest& request,
                                   const model::GangPlacement& placement, std::vector<Left> left,
                                   const std::string& required, const std::string& fabric) {
@@ -193,8 +197,10 @@ inline std::string CheckPlacement(const engine::View& view, const model::GangReq
       const engine::NodeView node = view.Node(at.node);
       if (!Allowed(group.shape, *node.spec)) return Format("rank {} on a forbidden node", rank);
       const Take take = TakeOf(group.shape, *node.spec);
-      if (std::popcount(at.devices) != take.devices) return Format("rank {} has other devices", rank);
-      if ((at.devices & ~(left[at.node.value].devices & Usable(group.shape, *node.spec, ""))) != 0) {
+      if (std::popcount(at.devices) != take.devices)
+        return Format("rank {} has other devices", rank);
+      if ((at.devices & ~(left[at.node.value].devices & Usable(group.shape, *node.spec, ""))) !=
+          0) {
         return Format("rank {} took a device that is not free", rank);
       }
       if (at.cpu.value() != take.cpu || at.memory.value() != take.memory) return "other amounts";
@@ -203,7 +209,8 @@ inline std::string CheckPlacement(const engine::View& view, const model::GangReq
       rest.cpu -= take.cpu;
       rest.memory -= take.memory;
       rest.nics -= take.nics;
-      if (rest.cpu < 0 || rest.memory < 0 || rest.nics < 0) return Format("rank {} overfills", rank);
+      if (rest.cpu < 0 || rest.memory < 0 || rest.nics < 0)
+        return Format("rank {} overfills", rank);
       for (std::size_t d = 0; d < node.spec->devices.size(); ++d) {
         if ((at.devices >> d & 1) != 0) models.insert(node.spec->devices[d].model);
       }
@@ -211,7 +218,8 @@ inline std::string CheckPlacement(const engine::View& view, const model::GangReq
       if (before && position < *before) return Format("rank {} not in topology order", rank);
       before = position;
       if (!request.topology.anti_affinity.empty() &&
-          ++in_anti_domain[view.DomainOf(at.node, LevelNamed(view, request.topology.anti_affinity))] > 1) {
+          ++in_anti_domain[view.DomainOf(at.node,
+                                         LevelNamed(view, request.topology.anti_affinity))] > 1) {
         return Format("rank {} not apart", rank);
       }
     }
@@ -231,10 +239,12 @@ inline std::string CheckPlacement(const engine::View& view, const model::GangReq
   if (rank != placement.ranks.size()) return "too many ranks";
   const auto domains_at = [&](int level) {
     std::set<std::uint32_t> domains;
-    for (const model::ReplicaPlacement& at : placement.ranks) domains.insert(view.DomainOf(at.node, level));
+    for (const model::ReplicaPlacement& at : placement.ranks)
+      domains.insert(view.DomainOf(at.node, level));
     return domains.size();
   };
-  if (!required.empty() && domains_at(LevelNamed(view, required)) > 1) return "required level broken";
+  if (!required.empty() && domains_at(LevelNamed(view, required)) > 1)
+    return "required level broken";
   if (!fabric.empty() && domains_at(LevelNamed(view, fabric)) > 1) return "fabric broken";
   int level = 0;
   while (domains_at(level) > 1) ++level;

@@ -16,11 +16,11 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
 using engine::DomainIndex;
 using engine::LevelIndex;
 using engine::Position;
 using engine::Topology;
+using ::testing::ElementsAre;
 
 /// Keeps the specifications alive that a tree only points to.
 struct Tree {
@@ -91,8 +91,9 @@ TEST(Topology, LevelsAreFoundByNameFromTheInsideOut) {
 }
 
 TEST(Topology, DomainsKeepTogetherNodesThatBecameKnownApart) {
-  const Tree tree = Build({"leaf"}, {GpuNode("a", 8, {{"leaf", "x"}}), GpuNode("b", 8, {{"leaf", "y"}}),
-                                     GpuNode("c", 8, {{"leaf", "x"}})});
+  const Tree tree =
+      Build({"leaf"}, {GpuNode("a", 8, {{"leaf", "x"}}), GpuNode("b", 8, {{"leaf", "y"}}),
+                       GpuNode("c", 8, {{"leaf", "x"}})});
   EXPECT_THAT(NodeNames(tree), ElementsAre("a", "c", "b"));
   EXPECT_THAT(NamesAt(tree.topology, 1), ElementsAre("x", "y"));
   EXPECT_EQ(tree.topology.position_of(model::NodeId{1}), 2u);
@@ -108,8 +109,8 @@ TEST(Topology, NodeWithoutLabelIsAloneInADomainOfItsOwn) {
 
 TEST(Topology, InnerLabelUnderAMissingOuterOneIsNotSharedWithOthers) {
   // `a` and `b` name the same leaf, but nobody says that they hang on the same spine.
-  const Tree tree = Build({"spine", "leaf"}, {GpuNode("a", 8, {{"leaf", "l"}}),
-                                              GpuNode("b", 8, {{"leaf", "l"}})});
+  const Tree tree = Build({"spine", "leaf"},
+                          {GpuNode("a", 8, {{"leaf", "l"}}), GpuNode("b", 8, {{"leaf", "l"}})});
   EXPECT_THAT(NamesAt(tree.topology, 1), ElementsAre("(a)/l", "(b)/l"));
 }
 
@@ -121,7 +122,8 @@ TEST(Topology, EqualLabelsUnderDifferentParentsAreDifferentDomains) {
 }
 
 TEST(Topology, EmptyLabelValueIsAValue) {
-  const Tree tree = Build({"leaf"}, {GpuNode("a", 8, {{"leaf", ""}}), GpuNode("b", 8, {{"leaf", ""}})});
+  const Tree tree =
+      Build({"leaf"}, {GpuNode("a", 8, {{"leaf", ""}}), GpuNode("b", 8, {{"leaf", ""}})});
   EXPECT_EQ(tree.topology.domains(1).size(), 1u);
 }
 
@@ -148,7 +150,7 @@ TEST(Topology, GoneNodesLeaveTheTreeAndComeBackAtTheirOldPlace) {
   const engine::View again = world.engine.view();
   EXPECT_EQ(again.DomainCount(0), 4u);
   EXPECT_EQ(again.DomainOf(world.Node("n1"), 0), 1u);
-  EXPECT_EQ(again.node_count(), 4u);  // the same row
+  EXPECT_EQ(again.node_count(), 4u);      // the same row
   EXPECT_EQ(without.DomainCount(0), 3u);  // the old view did not move
 }
 
@@ -205,8 +207,8 @@ TEST(Topology, ForestWithFabricNoGangSpansTwoTrees) {
   EXPECT_THAT(world.NodesOf(two), ElementsAre("n4", "n5"));
 }
 
-// Every domain is a range, ranges tile their parent, names are unique within a level, and two nodes are in one
-// domain exactly if all their labels down to that level are equal and present.
+// Every domain is a range, ranges tile their parent, names are unique within a level, and two nodes
+// are in one domain exactly if all their labels down to that level are equal and present.
 RC_GTEST_PROP(TopologyProperty, DomainsAreRangesThatTile, ()) {
   const int depth = *rc::gen::inRange(0, 5);
   std::vector<std::string> levels;
@@ -239,7 +241,8 @@ RC_GTEST_PROP(TopologyProperty, DomainsAreRangesThatTile, ()) {
       RC_ASSERT(domains[d].begin == at);
       at = domains[d].end;
       RC_ASSERT(domains[d].end > domains[d].begin || count == 0);
-      for (Position p = domains[d].begin; p < domains[d].end; ++p) RC_ASSERT(topology.DomainAt(level, p) == d);
+      for (Position p = domains[d].begin; p < domains[d].end; ++p)
+        RC_ASSERT(topology.DomainAt(level, p) == d);
       if (level > 0) RC_ASSERT(names.insert(topology.DomainName(level, d)).second);
       if (level == 0) continue;
       for (DomainIndex c = domains[d].first_child; c < domains[d].child_end; ++c) {
@@ -256,8 +259,10 @@ RC_GTEST_PROP(TopologyProperty, DomainsAreRangesThatTile, ()) {
         bool together = true;
         for (int outer = 0; outer <= depth - level; ++outer) {
           const auto& level_name = levels[static_cast<std::size_t>(outer)];
-          const auto* label_a = engine::FindLabel(specs[topology.node_at(a).value].labels, level_name);
-          const auto* label_b = engine::FindLabel(specs[topology.node_at(b).value].labels, level_name);
+          const auto* label_a =
+              engine::FindLabel(specs[topology.node_at(a).value].labels, level_name);
+          const auto* label_b =
+              engine::FindLabel(specs[topology.node_at(b).value].labels, level_name);
           together = together && label_a != nullptr && label_b != nullptr && *label_a == *label_b;
         }
         RC_ASSERT((topology.DomainAt(level, a) == topology.DomainAt(level, b)) == together);

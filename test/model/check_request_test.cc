@@ -40,9 +40,6 @@ TEST_P(CheckRequestTest, ReportsExactlyTheseFaults) {
 
 const std::vector<Case> kGood = {
     {"Unchanged", [](GangRequest&) {}, {}},
-    {"FractionOfADevice",
-     [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(43); },
-     {}},
     {"CpuOnly",
      [](GangRequest& r) {
        r.groups[0].shape.gpu = Gpus(0);
@@ -80,6 +77,11 @@ const std::vector<Case> kGood = {
 };
 
 const std::vector<Case> kShapeFaults = {
+    {"PartOfAGpu",
+     [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(43); },
+     {"spec.tasks[0].resources.gpu: 0.043 of a GPU: parts of a GPU are not supported by this "
+      "version yet, ask for "
+      "whole ones"}},
     {"NegativeGpu",
      [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(-1); },
      {"spec.tasks[0].resources.gpu: is negative; a replica asks for 0 or more GPUs"}},
@@ -89,7 +91,8 @@ const std::vector<Case> kShapeFaults = {
       "a part of one"}},
     {"HalfAGpu",
      [](GangRequest& r) { r.groups[0].shape.gpu = base::MilliGpu::Of(500); },
-     {"spec.tasks[0].resources.gpu: 0.5 of a GPU: parts of a GPU are not supported by this version yet, ask for "
+     {"spec.tasks[0].resources.gpu: 0.5 of a GPU: parts of a GPU are not supported by this version "
+      "yet, ask for "
       "whole ones"}},
     {"MoreGpusThanANodeHas",
      [](GangRequest& r) { r.groups[0].shape.gpu = Gpus(65); },

@@ -33,6 +33,7 @@ class RowsTest(unittest.TestCase):
             "Place/10000": {"mean": {"cpu_time": 3500.0, "real_time": 4000.0, "time_unit": "ns", "nodes": 12.0},
                             "cv": {"cpu_time": 0.021, "real_time": 0.3}},
             "Other": {"mean": {"cpu_time": 1.5, "time_unit": "ms"}},
+            "Own/manual_time": {"mean": {"cpu_time": 9.0, "real_time": 2.0, "time_unit": "us"}},
         }
         required = [
             {"name": "^Place/", "metric": "cpu_time", "comparison": "<=", "bound": 4, "unit": "us"},
@@ -44,6 +45,7 @@ class RowsTest(unittest.TestCase):
             "Place/10000 nodes | 12 | - | <= 10 | MISS",
             "^Gone/ | not measured | - | <= 4 us | MISS",
             "Other | 1,500 us | - | - | -",
+            "Own/manual_time | 2 us | - | - | -",
         ])
 
     def test_paths_into_answers(self):

@@ -36,7 +36,9 @@ PlaceResult WhyTooLittle(const GangPlan& plan, const Profile& profile, LevelInde
                          int group) {
   const std::int32_t missing = need - MostIn(profile.capacity(level));
   if (profile.Total() >= need) {
-    const bool by_fabric = level == plan.fabric && plan.required > plan.fabric;
+    const auto beyond = [&plan](const RelaxPlan& step) { return step.required > plan.fabric; };
+    const bool by_fabric = level == plan.fabric &&
+                           (plan.required > plan.fabric || std::ranges::any_of(plan.relax, beyond));
     return Failure(Outcome::kNotNow, by_fabric ? ReasonCode::kFabric : ReasonCode::kTopology, missing, group);
   }
   const auto slots = profile.slots();

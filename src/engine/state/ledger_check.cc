@@ -39,7 +39,12 @@ void AddRank(const Tables& tables, const JobRow& job, std::size_t rank, Recomput
 Recomputed Recompute(const Tables& tables) {
   Recomputed sum{.nodes = std::vector<NodeUse>(tables.nodes.size()),
                  .queues = std::vector<QueueUse>(tables.queues.size())};
+  constexpr std::size_t kRows = decltype(tables.jobs)::kRowsPerChunk;
   for (std::size_t i = 0; i < tables.jobs.size() && sum.fault.empty(); ++i) {
+    if (i % kRows == 0 && tables.jobs.IsDropped(i)) {
+      i += kRows - 1;
+      continue;
+    }
     const JobRow& job = tables.jobs[i];
     if (!HasPlace(job)) {
       if (job.ranks_left != 0) sum.fault = base::Format("job {} has ranks but no place", i);
@@ -58,12 +63,15 @@ Recomputed Recompute(const Tables& tables) {
   return sum;
 }
 
-/// Trailing zeros do not count.
-bool SameUse(NodeUse a, NodeUse b) {
-  const std::size_t names = std::max(a.extended.size(), b.extended.size());
-  a.extended.resize(names);
-  b.extended.resize(names);
-  return a == b;
+/// Trailing zeros of the extended resources do not count.
+bool SameUse(const NodeUse& a, const NodeUse& b) {
+  const auto amount = [](const NodeUse& use, std::size_t i) {
+    return i < use.extended.size() ? use.extended[i] : 0;
+  };
+  for (std::size_t i = 0; i < std::max(a.extended.size(), b.extended.size()); ++i) {
+    if (amount(a, i) != amount(b, i)) return false;
+  }
+  return a.devices == b.devices && a.cpu == b.cpu && a.memory == b.memory && a.nics == b.nics;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/archive.h"
 #include "base/strings.h"
+#include "model/check_request.h"
 
 namespace muster::engine {
 
@@ -101,6 +102,9 @@ Requests CollectRequests(const Tables& tables) {
 
 /// Everything that a row refers to exists. Numbers inside rows are checked by the ledger.
 bool RefersToRows(const Tables& tables) {
+  for (const Hardware& hardware : *tables.hardware) {
+    if (hardware.devices.size() > static_cast<std::size_t>(model::kMaxDevicesPerNode)) return false;
+  }
   for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
     const NodeRow& row = tables.nodes[i];
     if (row.spec == nullptr || row.hardware >= tables.hardware->size() ||
@@ -110,6 +114,9 @@ bool RefersToRows(const Tables& tables) {
   }
   for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
     const JobRow& job = tables.jobs[i];
+    const bool placed = job.phase == JobPhase::kStarting || job.phase == JobPhase::kRunning ||
+                        job.phase == JobPhase::kStopping;
+    if (HasPlace(job) != placed) return false;
     if (job.phase == JobPhase::kUnknown) continue;
     if (job.queue.value >= tables.queues.size() || job.user.value >= tables.users.size()) return false;
     if (job.phase != JobPhase::kEnded && job.request == nullptr) return false;
@@ -175,6 +182,10 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
     if (number == 0) continue;
     if (tables.jobs.IsDropped(i)) return damaged;
     tables.jobs.Mutable(i).request = requests.distinct[number - 1];
+  }
+  // The gate let only sound requests in, and the engine relies on it.
+  for (const model::GangRequestPtr& request : requests.distinct) {
+    if (request == nullptr || !model::CheckRequest(*request).empty()) return damaged;
   }
   if (!RefersToRows(tables)) return damaged;
   tables.topology = BuildTopology(tables);

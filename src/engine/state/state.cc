@@ -59,7 +59,9 @@ void State::ForgetAround(model::JobId id) {
   // The chunk of this job may be complete now, and the one that has just become old enough may have been for long.
   constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
   ForgetChunkIfEnded(id.value / kRows);
-  if (tables_.jobs.size() > kKeptJobs) ForgetChunkIfEnded((tables_.jobs.size() - kKeptJobs) / kRows);
+  const std::size_t old_enough = tables_.jobs.size() / kRows;
+  constexpr std::size_t kKeptChunks = kKeptJobs / kRows;
+  if (old_enough > kKeptChunks) ForgetChunkIfEnded(old_enough - kKeptChunks - 1);
 }
 
 void State::ForgetChunkIfEnded(std::size_t chunk) {
