@@ -70,7 +70,7 @@ std::vector<model::LabelRequirement> AnySelector() {
 }
 
 model::ReplicaShape AnyShape() {
-  model::ReplicaShape shape{.gpu = base::MilliGpu::Of(*rc::gen::element(43, 500, 1000, 8000)),
+  model::ReplicaShape shape{.gpu = base::MilliGpu::Of(*rc::gen::element(1000, 2000, 4000, 8000)),
                             .nics = Draw(0, 9),
                             .extended = AnyExtended(),
                             .device_memory = base::Bytes::Of(Draw(0, 1000)) * (1 << 20),
