@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster that the benchmarks share: nodes of 8 GPUs in leaves of 32, leaves in spines of 16; 12,500 nodes make 391
-// leaves and 25 spines.
+// The cluster that the benchmarks share: nodes of 8 GPUs in leaves of 32, leaves in spines of 16;
+// 12,500 nodes make 391 leaves and 25 spines.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ inline model::NodeSpec Node(int i) {
   spec.memory = base::Bytes::Of(1LL << 40);
   spec.nics = 8;
   const int leaf = i / 32;
-  spec.labels = {{"leaf", base::Format("leaf{}", leaf)}, {"spine", base::Format("spine{}", leaf / 16)}};
+  spec.labels = {{"leaf", base::Format("leaf{}", leaf)},
+                 {"spine", base::Format("spine{}", leaf / 16)}};
   return spec;
 }
 
@@ -56,7 +57,8 @@ class BusyCluster {
     for (int i = 0; i < nodes; ++i) jobs.push_back(Submit(whole));
     Decide();
     base::Rng rng(42);
-    for (std::size_t i = 0; i < jobs.size(); ++i) std::swap(jobs[i], jobs[i + rng.Below(jobs.size() - i)]);
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      std::swap(jobs[i], jobs[i + rng.Below(jobs.size() - i)]);
     const std::size_t leave = jobs.size() * static_cast<std::size_t>(100 - busy_percent) / 100;
     for (std::size_t i = 0; i < leave; ++i) End(jobs[i]);
     Decide();

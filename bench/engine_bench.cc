@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions of the whole engine. Check level: touched rows (every claim and release is checked, the whole ledger every
-// 1,024 passes), as in production.
+// Decisions of the whole engine. Check level: touched rows (every claim and release is checked, the
+// whole ledger every 1,024 passes), as in production.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -36,7 +36,8 @@ void ReportPercentiles(benchmark::State& state, std::vector<double>& micros) {
   state.counters["p99_us"] = Percentile(micros, 0.99);
 }
 
-/// One gang after another: submit and Decide (timed, from job to decision and ledger), then end and settle (not timed).
+/// One gang after another: submit and Decide (timed, from job to decision and ledger), then end and
+/// settle (not timed).
 void GangDecision(benchmark::State& state) {
   BusyCluster& cluster = Shared();
   const model::GangRequestPtr request = Gang(static_cast<int>(state.range(0)), 8);
@@ -58,7 +59,10 @@ void GangDecision(benchmark::State& state) {
 }
 BENCHMARK(GangDecision)
     ->Name("GangDecision/12500nodes_391leaves_85busy/gang_nodes")
-    ->Arg(1)->Arg(8)->Arg(128)->Arg(1024)
+    ->Arg(1)
+    ->Arg(8)
+    ->Arg(128)
+    ->Arg(1024)
     ->UseManualTime();
 
 /// The search alone, on the same cluster: from the plan to the placement, nothing entered.
@@ -73,9 +77,13 @@ void IndexSearch(benchmark::State& state) {
 }
 BENCHMARK(IndexSearch)
     ->Name("IndexSearch/12500nodes_391leaves_85busy/gang_nodes")
-    ->Arg(1)->Arg(8)->Arg(128)->Arg(1024);
+    ->Arg(1)
+    ->Arg(8)
+    ->Arg(128)
+    ->Arg(1024);
 
-/// A placement entered into ledger and index (`undo` 0; taken out again untimed), or in a trial that is undone (1, timed).
+/// A placement entered into ledger and index (`undo` 0; taken out again untimed), or in a trial
+/// that is undone (1, timed).
 void Placement(benchmark::State& state) {
   engine::State copy{Shared().engine().view().tables()};
   engine::CapacityIndex index(copy);
@@ -141,8 +149,8 @@ void Memory(benchmark::State& state) {
 }
 BENCHMARK(Memory)->Name("Memory/12500nodes_100000jobs")->Iterations(1);
 
-/// 500 nodes full of 4,000 one-GPU jobs; a gang of ten nodes is refused with proof: submit and Decide, the first time (its
-/// kind has not been seen) and with a full explanation.
+/// 500 nodes full of 4,000 one-GPU jobs; a gang of ten nodes is refused with proof: submit and
+/// Decide, the first time (its kind has not been seen) and with a full explanation.
 BusyCluster& Full500() {
   static BusyCluster cluster = [] {
     BusyCluster made(500, 0);
@@ -174,7 +182,10 @@ void ProofOfNoRoom(benchmark::State& state) {
   }
   ReportPercentiles(state, micros);
 }
-BENCHMARK(ProofOfNoRoom)->Name("ProofOfNoRoom/500nodes_4000jobs/80gpu_job")->UseManualTime()->Iterations(2000);
+BENCHMARK(ProofOfNoRoom)
+    ->Name("ProofOfNoRoom/500nodes_4000jobs/80gpu_job")
+    ->UseManualTime()
+    ->Iterations(2000);
 
 void ExplainNoRoom(benchmark::State& state) {
   BusyCluster& cluster = Full500();

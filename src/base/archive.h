@@ -3,8 +3,8 @@
 //
 //   template <class A> void Archive(A& a, Point& p) { a(p.x, p.y); }
 //
-// and `Writer` or `Reader` walks it. Integers are little-endian varints (zig-zag when signed); there is no
-// type information in the stream, so a version number goes first.
+// and `Writer` or `Reader` walks it. Integers are little-endian varints (zig-zag when signed);
+// there is no type information in the stream, so a version number goes first.
 #pragma once
 
 #include <array>

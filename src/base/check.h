@@ -9,10 +9,10 @@ namespace muster::base {
 
 }  // namespace muster::base
 
-#define MUSTER_CHECK(condition)                                        \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::muster::base::CheckFailed(#condition, __FILE__, __LINE__);     \
+#define MUSTER_CHECK(condition)                                    \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
+      ::muster::base::CheckFailed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 // For checks that cost more than the code they guard: debug builds only.

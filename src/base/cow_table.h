@@ -20,14 +20,17 @@
 
 namespace muster::base {
 
-/// A growing table of rows whose copies are O(1): rows live in chunks, chunks hang on a directory, and both are
-/// shared between copies until one of them writes (copy-on-write). A copy is a consistent snapshot that
-/// another thread may read while the owner goes on writing; only the owner writes.
+/// A growing table of rows whose copies are O(1): rows live in chunks, chunks hang on a directory,
+/// and both are shared between copies until one of them writes (copy-on-write). A copy is a
+/// consistent snapshot that another thread may read while the owner goes on writing; only the owner
+/// writes.
 ///
-/// The first write after a copy clones the directory (one pointer per chunk), and each first write to a chunk
-/// clones its `kChunkRows` rows: keep rows small and put large parts behind `shared_ptr<const T>`.
+/// The first write after a copy clones the directory (one pointer per chunk), and each first write
+/// to a chunk clones its `kChunkRows` rows: keep rows small and put large parts behind
+/// `shared_ptr<const T>`.
 ///
-/// Chunks of rows that nobody needs any more can be dropped; their rows read as default-made from then on.
+/// Chunks of rows that nobody needs any more can be dropped; their rows read as default-made from
+/// then on.
 template <class Row, std::size_t kChunkRows = 256>
 class CowTable {
  public:
@@ -65,9 +68,10 @@ class CowTable {
   using Chunk = std::array<Row, kChunkRows>;
   using Directory = std::vector<std::shared_ptr<Chunk>>;
 
-  // A use count of 1 can only be read by the sole owner, so no other thread can raise it meanwhile; the fence
-  // orders our writes after the last reads of a snapshot that another thread has just dropped. The thread
-  // sanitizer does not know fences: there, a copy (which orders the same) stands in for it.
+  // A use count of 1 can only be read by the sole owner, so no other thread can raise it meanwhile;
+  // the fence orders our writes after the last reads of a snapshot that another thread has just
+  // dropped. The thread sanitizer does not know fences: there, a copy (which orders the same)
+  // stands in for it.
   template <class T>
   static bool IsShared(const std::shared_ptr<T>& pointer) {
     if (pointer.use_count() > 1) return true;

@@ -6,8 +6,8 @@
 
 namespace muster::base {
 
-/// A 64-bit hash of a byte stream that is the same on every machine and compiler (FNV-1a, with a final
-/// mix). For comparing runs, not for security.
+/// A 64-bit hash of a byte stream that is the same on every machine and compiler (FNV-1a, with a
+/// final mix). For comparing runs, not for security.
 class StreamHash {
  public:
   void Add(std::span<const std::uint8_t> bytes) {

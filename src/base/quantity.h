@@ -9,9 +9,9 @@
 
 namespace muster::base {
 
-/// An exact amount of one thing, in its smallest unit (milli-CPU, byte, microsecond...). `Tag` keeps
-/// units apart. Explicit both ways, no floating point; arithmetic that would overflow is a bug of the
-/// caller and ends the program: amounts are bounded where text becomes a quantity.
+/// An exact amount of one thing, in its smallest unit (milli-CPU, byte, microsecond...). `Tag`
+/// keeps units apart. Explicit both ways, no floating point; arithmetic that would overflow is a
+/// bug of the caller and ends the program: amounts are bounded where text becomes a quantity.
 template <class Tag>
 class Quantity {
  public:

@@ -18,8 +18,8 @@ enum class ErrorCode {
   kIo,         ///< reading or writing failed
 };
 
-/// One fault. `message` says what was wrong, with which value, and what to do. `where` is a place in
-/// the input (`job.yaml:12:7`, `trace.csv:99: num_gpus`), or empty.
+/// One fault. `message` says what was wrong, with which value, and what to do. `where` is a place
+/// in the input (`job.yaml:12:7`, `trace.csv:99: num_gpus`), or empty.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string message;

@@ -7,9 +7,9 @@
 
 namespace muster::base {
 
-/// A stream of reproducible random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Our own, since the
-/// standard library's distributions differ between implementations. One word of state, so that it can
-/// be stored in a snapshot.
+/// A stream of reproducible random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Our own,
+/// since the standard library's distributions differ between implementations. One word of state, so
+/// that it can be stored in a snapshot.
 class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed) : state_(seed) {}
@@ -38,7 +38,8 @@ class Rng {
     return static_cast<std::uint64_t>(product >> 64);
   }
 
-  /// Uniform in [0, 1) with 53 bits. For the simulator's workloads and reports; never for a decision.
+  /// Uniform in [0, 1) with 53 bits. For the simulator's workloads and reports; never for a
+  /// decision.
   constexpr double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
   constexpr std::uint64_t state() const { return state_; }

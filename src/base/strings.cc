@@ -77,7 +77,8 @@ std::string Quote(std::string_view text) {
   constexpr std::size_t kShown = 40;
   std::size_t shown = std::min(kShown, text.size());
   const auto inside_character = [&] {
-    return shown < text.size() && shown > kShown - 3 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80;
+    return shown < text.size() && shown > kShown - 3 &&
+           (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80;
   };
   while (inside_character()) --shown;
   std::string out = "\"";

@@ -26,12 +26,12 @@ std::string_view Trim(std::string_view text);
 
 std::string Join(std::span<const std::string> parts, std::string_view separator);
 
-/// The candidate that a person most likely meant by `text`, or empty: letter case aside, one edit away (two from 6
-/// letters on), and sharing a letter with it. Ties go to the earlier candidate.
+/// The candidate that a person most likely meant by `text`, or empty: letter case aside, one edit
+/// away (two from 6 letters on), and sharing a letter with it. Ties go to the earlier candidate.
 std::string_view Nearest(std::string_view text, std::span<const std::string_view> candidates);
 
-/// `text` in quotes for messages: cut after 40 bytes (never inside a UTF-8 character), control characters shown
-/// as `\xNN`.
+/// `text` in quotes for messages: cut after 40 bytes (never inside a UTF-8 character), control
+/// characters shown as `\xNN`.
 std::string Quote(std::string_view text);
 
 }  // namespace muster::base

@@ -16,8 +16,8 @@ constexpr Duration Seconds(std::int64_t n) { return Duration::Of(1) * 1'000'000 
 constexpr Duration Minutes(std::int64_t n) { return Seconds(60) * n; }
 constexpr Duration Hours(std::int64_t n) { return Seconds(3600) * n; }
 
-/// A point in time: microseconds since an origin that the owner of the clock chose (the Unix epoch live,
-/// the start of the trace in the simulator). The engine only compares and subtracts.
+/// A point in time: microseconds since an origin that the owner of the clock chose (the Unix epoch
+/// live, the start of the trace in the simulator). The engine only compares and subtracts.
 struct Instant {
   std::int64_t us = 0;
 

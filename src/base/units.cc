@@ -47,7 +47,8 @@ bool MulAdd(std::int64_t& value, std::int64_t factor, std::int64_t add) {
 /// `.fraction` times `factor`, if that is a whole number. `fraction` is digits only.
 std::optional<std::int64_t> ScaleFraction(std::string_view fraction, std::int64_t factor) {
   while (fraction.ends_with('0')) fraction.remove_suffix(1);
-  constexpr std::size_t kMaxDigits = 18;  // more could overflow the 128-bit product, and fit no unit
+  constexpr std::size_t kMaxDigits =
+      18;  // more could overflow the 128-bit product, and fit no unit
   if (fraction.size() > kMaxDigits) return std::nullopt;
   __extension__ using Wide = __int128;
   Wide numerator = 0;
@@ -61,9 +62,10 @@ std::optional<std::int64_t> ScaleFraction(std::string_view fraction, std::int64_
   return static_cast<std::int64_t>(numerator / denominator);
 }
 
-/// Decimal text times any factor, exact or an error: `1.5` x 2^30 is a whole number of bytes. Messages show
-/// `shown`, what the person wrote.
-Result<std::int64_t> ParseScaled(std::string_view text, std::int64_t factor, std::string_view shown) {
+/// Decimal text times any factor, exact or an error: `1.5` x 2^30 is a whole number of bytes.
+/// Messages show `shown`, what the person wrote.
+Result<std::int64_t> ParseScaled(std::string_view text, std::int64_t factor,
+                                 std::string_view shown) {
   if (text.starts_with('-')) return Fault(Format("{} is negative; give 0 or more", Quote(shown)));
   const std::size_t point = text.find('.');
   const bool has_point = point != std::string_view::npos;
@@ -162,7 +164,8 @@ Result<Duration> ParseDuration(std::string_view text) {
     const std::size_t unit_end = std::min(rest.find_first_of(kNumber, number_end), rest.size());
     const std::string_view unit = rest.substr(number_end, unit_end - number_end);
     const auto* const suffix = std::ranges::find(kTimeSuffixes, unit, &Suffix::text);
-    if (suffix == kTimeSuffixes.end() || suffix->factor >= previous_factor) return NotA(text, kExpected);
+    if (suffix == kTimeSuffixes.end() || suffix->factor >= previous_factor)
+      return NotA(text, kExpected);
     const Result<std::int64_t> part = ParseScaled(rest.substr(0, number_end), suffix->factor, text);
     if (!part) return part.error();
     if (!MulAdd(total, 1, *part)) return Fault(Format("{} is too large", Quote(text)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One parser and one printer for every kind of amount a person writes. All exact: decimal text to integers, never
-// through floating point; a digit too fine for the unit, a negative amount or one that does not fit is an
-// error that names the value. Printers take amounts >= 0 and give text that parses back to the same amount.
+// One parser and one printer for every kind of amount a person writes. All exact: decimal text to
+// integers, never through floating point; a digit too fine for the unit, a negative amount or one
+// that does not fit is an error that names the value. Printers take amounts >= 0 and give text that
+// parses back to the same amount.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,11 @@ Result<std::int64_t> ParseCount(std::string_view text);
 Result<MilliCpu> ParseCpu(std::string_view text);
 /// GPUs: "8", "0.5", "0.043".
 Result<MilliGpu> ParseGpu(std::string_view text);
-/// Bytes: "1Ti", "900Gi", "1.5Gi", "512M", "1024". Ki/Mi/Gi/Ti/Pi are powers of 1024, k/M/G/T/P of 1000.
+/// Bytes: "1Ti", "900Gi", "1.5Gi", "512M", "1024". Ki/Mi/Gi/Ti/Pi are powers of 1024, k/M/G/T/P of
+/// 1000.
 Result<Bytes> ParseBytes(std::string_view text);
-/// "90s", "10m", "1h30m", "2d", "1.5h", "250ms", "30us", "0". A bare number other than 0 needs a unit.
+/// "90s", "10m", "1h30m", "2d", "1.5h", "250ms", "30us", "0". A bare number other than 0 needs a
+/// unit.
 Result<Duration> ParseDuration(std::string_view text);
 /// A part of one: "0.2" or "20%" -> 200 permille. At most 1.
 Result<Permille> ParseFraction(std::string_view text);

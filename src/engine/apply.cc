@@ -142,11 +142,12 @@ std::int32_t Engine::Impl::ReleaseRanks(model::JobId job, model::RankRange ranks
   const model::GangPlacement& placement = *row.placement;
   const auto total = static_cast<std::int64_t>(placement.ranks.size());
   const std::int64_t first = std::clamp<std::int64_t>(ranks.first, 0, total);
-  const std::int64_t end = std::clamp<std::int64_t>(std::int64_t{ranks.first} + std::max(0, ranks.count), first, total);
+  const std::int64_t end =
+      std::clamp<std::int64_t>(std::int64_t{ranks.first} + std::max(0, ranks.count), first, total);
   if (row.ranks_left == 0 || first == end) return 0;
 
-  // Marks are needed unless nothing is left in the end. A range may name ranks that are gone already, so that its
-  // length says nothing about how many remain.
+  // Marks are needed unless nothing is left in the end. A range may name ranks that are gone
+  // already, so that its length says nothing about how many remain.
   std::shared_ptr<std::vector<std::uint64_t>> gone;
   if (first > 0 || end < total) {
     gone = row.ranks_gone != nullptr

@@ -47,7 +47,8 @@ base::Result<Engine> Engine::Restore(std::span<const std::uint8_t> snapshot, Che
   auto tables = ReadSnapshot(snapshot);
   if (!tables) return tables.error();
   if (const base::Errors faults = CheckPolicy(*tables->policy); !faults.empty()) {
-    return base::Error{base::ErrorCode::kInvalid, "the snapshot's policy is not sound: " + faults.front().ToString(), ""};
+    return base::Error{base::ErrorCode::kInvalid,
+                       "the snapshot's policy is not sound: " + faults.front().ToString(), ""};
   }
   State state(std::move(*tables));
   if (const std::string fault = state.VerifyLedger(); !fault.empty()) {
@@ -58,7 +59,9 @@ base::Result<Engine> Engine::Restore(std::span<const std::uint8_t> snapshot, Che
 
 void Engine::Apply(const model::Input& input) { impl_->Apply(input); }
 Pass Engine::Decide(base::Instant now, WorkBudget budget) { return impl_->Decide(now, budget); }
-void Engine::Commit(const model::Decision& decision, base::Instant now) { impl_->Commit(decision, now); }
+void Engine::Commit(const model::Decision& decision, base::Instant now) {
+  impl_->Commit(decision, now);
+}
 
 std::optional<base::Instant> Engine::NextDeadline() const {
   if (impl_->deadlines.empty()) return std::nullopt;
@@ -91,39 +94,48 @@ base::Errors CheckPolicy(const model::Policy& policy) {
     return base::Join(names, ", ");
   };
   if (FindStrategy(policy.placement.strategy) == nullptr) {
-    add("placement.strategy", base::Format("{} is no placement strategy; known: {}",
-                                           base::Quote(policy.placement.strategy), known_names(Strategies())));
+    add("placement.strategy",
+        base::Format("{} is no placement strategy; known: {}",
+                     base::Quote(policy.placement.strategy), known_names(Strategies())));
   }
   if (policy.placement.search_limit < 1) add("placement.searchLimit", "must be 1 or more");
   for (std::size_t i = 0; i < policy.queues.size(); ++i) {
     const model::QueuePolicy& queue = policy.queues[i];
     if (FindQueueOrder(queue.order) == nullptr) {
       add(base::Format("queues[{}].order", i),
-          base::Format("{} is no queue order; known: {}", base::Quote(queue.order), known_names(QueueOrders())));
+          base::Format("{} is no queue order; known: {}", base::Quote(queue.order),
+                       known_names(QueueOrders())));
     }
     if (std::ranges::count(policy.queues, queue.name, &model::QueuePolicy::name) > 1) {
-      add(base::Format("queues[{}].name", i), base::Format("{} is given twice", base::Quote(queue.name)));
+      add(base::Format("queues[{}].name", i),
+          base::Format("{} is given twice", base::Quote(queue.name)));
     }
   }
   const auto& levels = policy.topology.levels;
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    const bool reserved = levels[i].name == kNodeLevel || levels[i].name == kAnyLevel || levels[i].name.empty();
+    const bool reserved =
+        levels[i].name == kNodeLevel || levels[i].name == kAnyLevel || levels[i].name.empty();
     if (reserved || std::ranges::count(levels, levels[i].name, &model::Level::name) > 1) {
       add(base::Format("topology.levels[{}]", i),
-          base::Format("{} is {}", base::Quote(levels[i].name), reserved ? "a reserved name" : "given twice"));
+          base::Format("{} is {}", base::Quote(levels[i].name),
+                       reserved ? "a reserved name" : "given twice"));
     }
   }
   const std::string& fabric = policy.topology.fabric;
   if (!fabric.empty() && std::ranges::find(levels, fabric, &model::Level::name) == levels.end()) {
-    add("topology.fabric", base::Format("{} is no topology level of this policy", base::Quote(fabric)));
+    add("topology.fabric",
+        base::Format("{} is no topology level of this policy", base::Quote(fabric)));
   }
-  if (std::ranges::find(policy.queues, policy.defaults.queue, &model::QueuePolicy::name) == policy.queues.end()) {
-    add("defaults.queue", base::Format("{} is no queue of this policy", base::Quote(policy.defaults.queue)));
+  if (std::ranges::find(policy.queues, policy.defaults.queue, &model::QueuePolicy::name) ==
+      policy.queues.end()) {
+    add("defaults.queue",
+        base::Format("{} is no queue of this policy", base::Quote(policy.defaults.queue)));
   }
   const auto& classes = policy.priority_classes;
-  if (std::ranges::find(classes, policy.defaults.priority_class, &model::PriorityClass::name) == classes.end()) {
-    add("defaults.priorityClass",
-        base::Format("{} is no priority class of this policy", base::Quote(policy.defaults.priority_class)));
+  if (std::ranges::find(classes, policy.defaults.priority_class, &model::PriorityClass::name) ==
+      classes.end()) {
+    add("defaults.priorityClass", base::Format("{} is no priority class of this policy",
+                                               base::Quote(policy.defaults.priority_class)));
   }
   return errors;
 }

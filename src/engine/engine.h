@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduling engine: its one face. Pure and deterministic: no clock, file, thread, log, randomness of its own or
-// floating point. The same inputs and decisions in the same order give the same state, on every
-// compiler. One thread writes; a `View` may be read by any thread while the engine goes on.
+// The scheduling engine: its one face. Pure and deterministic: no clock, file, thread, log,
+// randomness of its own or floating point. The same inputs and decisions in the same order give the
+// same state, on every compiler. One thread writes; a `View` may be read by any thread while the
+// engine goes on.
 //
 //   Engine engine(policy, seed);
 //   engine.Apply({now, model::NodeSeen{spec}});
@@ -27,8 +28,8 @@
 
 namespace muster::engine {
 
-/// How much one pass may do, in work units (about one looked-at domain or node each). Never time: a replay must
-/// stop where the live run stopped.
+/// How much one pass may do, in work units (about one looked-at domain or node each). Never time: a
+/// replay must stop where the live run stopped.
 struct WorkBudget {
   std::int64_t units = std::int64_t{1} << 40;
 };
@@ -48,7 +49,8 @@ enum class CheckLevel : std::uint8_t {
 class Engine {
  public:
   /// `seed` feeds the strategies that draw lots. The policy must have passed `CheckPolicy`.
-  explicit Engine(const model::Policy& policy, std::uint64_t seed, CheckLevel check = CheckLevel::kTouched);
+  explicit Engine(const model::Policy& policy, std::uint64_t seed,
+                  CheckLevel check = CheckLevel::kTouched);
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -65,7 +67,8 @@ class Engine {
   /// Enters a recorded decision. `now` is the time of the pass that took it.
   void Commit(const model::Decision& decision, base::Instant now);
 
-  /// When time alone may change a decision next (relax steps, start times, time limits); none: only inputs can.
+  /// When time alone may change a decision next (relax steps, start times, time limits); none: only
+  /// inputs can.
   std::optional<base::Instant> NextDeadline() const;
 
   /// The present state; O(1), and unchanged by what comes later.
@@ -73,7 +76,8 @@ class Engine {
   /// Why a job is where it is, from a view; may run on another thread.
   Explanation Explain(const View& view, model::JobId job, WorkBudget budget) const;
 
-  /// Recomputes the whole ledger and the capacity index and compares. Empty, or the first difference.
+  /// Recomputes the whole ledger and the capacity index and compares. Empty, or the first
+  /// difference.
   std::string Verify() const;
 
  private:
@@ -82,8 +86,8 @@ class Engine {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Rules between the keys of a policy, and names that must be rows of the engine's tables (queue orders, placement
-/// strategies). `where` is the path of the key in the policy document.
+/// Rules between the keys of a policy, and names that must be rows of the engine's tables (queue
+/// orders, placement strategies). `where` is the path of the key in the policy document.
 base::Errors CheckPolicy(const model::Policy& policy);
 
 }  // namespace muster::engine

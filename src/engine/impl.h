@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of `Engine`: the state, what is derived from it, and the steps of a pass. Only the .cc files of this folder
-// include it.
+// The inside of `Engine`: the state, what is derived from it, and the steps of a pass. Only the .cc
+// files of this folder include it.
 #pragma once
 
 #include <cstdint>

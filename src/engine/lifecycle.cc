@@ -63,15 +63,18 @@ model::Decision AfterAttempt(model::JobId job, const JobRow& row, ReasonCode why
   };
   const model::RestartSpec& restart = row.request->restart;
   switch (why) {
-    case ReasonCode::kCancelled: return finish(JobEnd::kCancelled, why);
-    case ReasonCode::kTimeLimit: return finish(JobEnd::kTimedOut, why);
+    case ReasonCode::kCancelled:
+      return finish(JobEnd::kCancelled, why);
+    case ReasonCode::kTimeLimit:
+      return finish(JobEnd::kTimedOut, why);
     case ReasonCode::kNodeLost:
       if (restart.on_node_loss || row.request->checkpoint) return requeue();
       return finish(JobEnd::kFailed, why);
     case ReasonCode::kTaskFailed:
       if (row.restarts < restart.limit) return requeue();
       return finish(JobEnd::kFailed, restart.limit > 0 ? ReasonCode::kRestartLimit : why);
-    default: return finish(JobEnd::kCompleted, ReasonCode::kCompleted);
+    default:
+      return finish(JobEnd::kCompleted, ReasonCode::kCompleted);
   }
 }
 

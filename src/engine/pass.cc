@@ -40,8 +40,10 @@ void Engine::Impl::SetDeadlines(model::JobId job) {
       const base::Instant at = row.submitted + step.after;
       if (at > now) deadlines.insert({at, DeadlineKind::kRelax, job, {}});
     }
-  } else if (HasPlace(row) && row.phase != JobPhase::kStopping && !row.request->time_limit.IsZero()) {
-    deadlines.insert({row.started + row.request->time_limit, DeadlineKind::kTimeLimit, job, row.attempt});
+  } else if (HasPlace(row) && row.phase != JobPhase::kStopping &&
+             !row.request->time_limit.IsZero()) {
+    deadlines.insert(
+        {row.started + row.request->time_limit, DeadlineKind::kTimeLimit, job, row.attempt});
   }
 }
 
@@ -73,8 +75,11 @@ void Engine::Impl::TakeDeadlines(base::Instant now, Pass& pass) {
     deadlines.erase(deadlines.begin());
     const JobRow& row = state.job(due.job);
     if (due.kind == DeadlineKind::kTimeLimit) {
-      if (!IsCurrent(due.job, due.attempt) || row.phase == JobPhase::kStopping || row.ranks_left == 0) continue;
-      const base::Duration grace = row.request->checkpoint ? row.request->checkpoint->grace : base::Duration{};
+      if (!IsCurrent(due.job, due.attempt) || row.phase == JobPhase::kStopping ||
+          row.ranks_left == 0)
+        continue;
+      const base::Duration grace =
+          row.request->checkpoint ? row.request->checkpoint->grace : base::Duration{};
       Take(model::StopGang{due.job, due.attempt, grace, {ReasonCode::kTimeLimit, 0}}, now, pass);
       continue;
     }
@@ -115,7 +120,8 @@ void Engine::Impl::TryStart(Waiting::Head head, base::Instant now, Pass& pass) {
   pass.work += planner.work + index.TakeWork();
   if (result.outcome == Outcome::kPlaced) {
     const model::Attempt attempt{row.attempt.value + 1};
-    Take(model::StartGang{head.job, attempt, std::move(result.placement), result.reason}, now, pass);
+    Take(model::StartGang{head.job, attempt, std::move(result.placement), result.reason}, now,
+         pass);
     return;
   }
   if (!cached.never_checked) {

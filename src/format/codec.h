@@ -160,7 +160,7 @@ Shape NamesShape(std::span<const std::string_view> names);
 
 /// One of a few names. `planned` ones are refused as not supported yet.
 template <class E>
-Codec<E> OneOf(std::vector<EnumName<E>> names, std::vector<std::string_view> planned = {}) {
+Codec<E> OneOf(std::vector<EnumName<E>> names, const std::vector<std::string_view>& planned = {}) {
   std::vector<std::string_view> texts;
   for (const EnumName<E>& name : names) texts.push_back(name.name);
   Codec<E> codec;
@@ -295,11 +295,11 @@ struct KeyOf {
 
 /// A key of T whose value `access(T&)` gives.
 template <class T, class Access, class Member>
-KeyOf<T> KeyAt(std::string key, Access access, Codec<Member> codec, std::string doc) {
+KeyOf<T> KeyAt(std::string_view key, Access access, Codec<Member> codec, std::string_view doc) {
   KeyOf<T> row;
   T standard{};
-  row.shape = {.key = std::move(key),
-               .doc = std::move(doc),
+  row.shape = {.key = std::string(key),
+               .doc = std::string(doc),
                .default_value = codec.encode(std::invoke(access, standard)),
                .shape = codec.shape};
   row.decode = [access, codec](const Value& value, Decoder& decoder, T& out) {

@@ -35,12 +35,12 @@ base::Result<Parsed> ParseOneDocument(std::string_view text, std::string_view fi
 /// Keys `apiVersion` and `kind`, which `ParseDocuments` has read already.
 template <class T>
 std::vector<KeyOf<T>> WithHead(DocumentKind kind, std::vector<KeyOf<T>> rows) {
-  const auto constant = [](std::string key, std::string_view text, std::string doc) {
+  const auto constant = [](std::string_view key, std::string_view text, std::string_view doc) {
     const Value value = Text(std::string(text));
     KeyOf<T> row;
     row.shape = {
-        .key = std::move(key),
-        .doc = std::move(doc),
+        .key = std::string(key),
+        .doc = std::string(doc),
         .required = true,
         .default_value = value,
         .shape = {.type = std::string(text), .schema = Map({{.key = "const", .value = value}})}};

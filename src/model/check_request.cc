@@ -20,7 +20,8 @@ void Add(Errors& errors, std::string where, std::string message) {
 
 void CheckShape(const ReplicaShape& shape, const std::string& path, Errors& errors) {
   const std::int64_t gpu = shape.gpu.value();
-  if (gpu < 0) Add(errors, path + ".resources.gpu", "is negative; a replica asks for 0 or more GPUs");
+  if (gpu < 0)
+    Add(errors, path + ".resources.gpu", "is negative; a replica asks for 0 or more GPUs");
   if (gpu > 1000 && gpu % 1000 != 0) {
     Add(errors, path + ".resources.gpu",
         Format("{} is neither whole nor below 1: a replica gets whole GPUs or a part of one",
@@ -29,21 +30,24 @@ void CheckShape(const ReplicaShape& shape, const std::string& path, Errors& erro
   if (gpu > 0 && gpu < 1000) {
     // The types hold fractions; accounting them inside a device comes with a later version.
     Add(errors, path + ".resources.gpu",
-        Format("{} of a GPU: parts of a GPU are not supported by this version yet, ask for whole ones",
-               base::FormatGpu(shape.gpu)));
+        Format(
+            "{} of a GPU: parts of a GPU are not supported by this version yet, ask for whole ones",
+            base::FormatGpu(shape.gpu)));
   }
   if (gpu > std::int64_t{1000} * kMaxDevicesPerNode) {
     Add(errors, path + ".resources.gpu",
         Format("{} GPUs for one replica; a node has at most {}, use more replicas",
                base::FormatGpu(shape.gpu), kMaxDevicesPerNode));
   }
-  if (shape.cpu && *shape.cpu < base::MilliCpu{}) Add(errors, path + ".resources.cpu", "is negative");
+  if (shape.cpu && *shape.cpu < base::MilliCpu{})
+    Add(errors, path + ".resources.cpu", "is negative");
   if (shape.memory && *shape.memory < base::Bytes{}) {
     Add(errors, path + ".resources.memory", "is negative");
   }
   if (shape.nics < 0) Add(errors, path + ".resources.rdma", "is negative");
   const auto nothing = [](const auto& amount) { return !amount || amount->IsZero(); };
-  if (gpu == 0 && nothing(shape.cpu) && nothing(shape.memory) && shape.nics == 0 && shape.extended.empty()) {
+  if (gpu == 0 && nothing(shape.cpu) && nothing(shape.memory) && shape.nics == 0 &&
+      shape.extended.empty()) {
     Add(errors, path + ".resources", "asks for nothing; give at least gpu, cpu or memory");
   }
   for (const NamedAmount& extra : shape.extended) {
@@ -51,7 +55,8 @@ void CheckShape(const ReplicaShape& shape, const std::string& path, Errors& erro
   }
 }
 
-/// Sizes that an elastic group may have are min + k x step and replicas; each must come in whole segments.
+/// Sizes that an elastic group may have are min + k x step and replicas; each must come in whole
+/// segments.
 void CheckSegments(const TaskGroup& group, const TopologyRequest& topology, const std::string& path,
                    Errors& errors) {
   for (const Segment& segment : topology.segments) {
@@ -60,18 +65,21 @@ void CheckSegments(const TaskGroup& group, const TopologyRequest& topology, cons
     if (group.replicas % segment.size != 0) {
       Add(errors, path + ".replicas",
           Format("{} is not a multiple of the segment size {}", group.replicas, segment.size));
-    } else if (!rigid && (group.min_replicas % segment.size != 0 || group.step % segment.size != 0)) {
+    } else if (!rigid &&
+               (group.min_replicas % segment.size != 0 || group.step % segment.size != 0)) {
       Add(errors, path + ".step",
-          Format("minReplicas {} and step {} must be multiples of the segment size {}", group.min_replicas,
-                 group.step, segment.size));
+          Format("minReplicas {} and step {} must be multiples of the segment size {}",
+                 group.min_replicas, group.step, segment.size));
     }
   }
 }
 
 void CheckGroup(const TaskGroup& group, const std::string& path, Errors& errors) {
-  if (group.replicas < 1) Add(errors, path + ".replicas", Format("{} replicas; at least 1", group.replicas));
+  if (group.replicas < 1)
+    Add(errors, path + ".replicas", Format("{} replicas; at least 1", group.replicas));
   if (group.replicas > kMaxReplicas) {
-    Add(errors, path + ".replicas", Format("{} replicas; at most {}", group.replicas, kMaxReplicas));
+    Add(errors, path + ".replicas",
+        Format("{} replicas; at most {}", group.replicas, kMaxReplicas));
   }
   if (group.min_replicas < 1 || group.min_replicas > group.replicas) {
     Add(errors, path + ".minReplicas",
@@ -90,15 +98,18 @@ void CheckTopology(const TopologyRequest& topology, Errors& errors) {
     }
     if (inner != nullptr && segment.size % inner->size != 0) {
       Add(errors, "spec.topology.segment.size",
-          Format("{} is not a multiple of the inner segment's {}; segments nest", segment.size, inner->size));
+          Format("{} is not a multiple of the inner segment's {}; segments nest", segment.size,
+                 inner->size));
     }
     inner = &segment;
   }
   if (topology.spread && topology.spread->max_skew < 1) {
-    Add(errors, "spec.topology.spread.maxSkew", Format("{} must be 1 or more", topology.spread->max_skew));
+    Add(errors, "spec.topology.spread.maxSkew",
+        Format("{} must be 1 or more", topology.spread->max_skew));
   }
   if (topology.spread && !topology.segments.empty()) {
-    Add(errors, "spec.topology.spread", "cannot be combined with segment: one spreads, the other keeps together");
+    Add(errors, "spec.topology.spread",
+        "cannot be combined with segment: one spreads, the other keeps together");
   }
 }
 
@@ -130,8 +141,10 @@ Errors CheckRequest(const GangRequest& request) {
     }
   }
   if (request.completion.kind == Completion::Kind::kGroup &&
-      std::ranges::find(request.groups, request.completion.group, &TaskGroup::name) == request.groups.end()) {
-    Add(errors, "spec.completion", Format("{} is no task group of this job", base::Quote(request.completion.group)));
+      std::ranges::find(request.groups, request.completion.group, &TaskGroup::name) ==
+          request.groups.end()) {
+    Add(errors, "spec.completion",
+        Format("{} is no task group of this job", base::Quote(request.completion.group)));
   }
   if (request.restart.limit < 0) Add(errors, "spec.restart.limit", "is negative");
   return errors;

@@ -9,9 +9,9 @@ namespace muster::model {
 /// Largest gang that the engine accepts, over all groups: bounds memory and search.
 inline constexpr std::int64_t kMaxReplicas = 1 << 20;
 
-/// Rules between the fields of a request (each field's own range is checked where its text is parsed). Every
-/// fault found; `where` is the path of the field in the job document ("spec.tasks[0].minReplicas").
-/// The engine takes only requests without faults.
+/// Rules between the fields of a request (each field's own range is checked where its text is
+/// parsed). Every fault found; `where` is the path of the field in the job document
+/// ("spec.tasks[0].minReplicas"). The engine takes only requests without faults.
 base::Errors CheckRequest(const GangRequest& request);
 
 }  // namespace muster::model

@@ -23,9 +23,10 @@ struct NamedAmount {
 
 /// A GPU or other accelerator. Its index in the node is its name to the engine.
 struct Device {
-  std::string model;       ///< "H100-SXM-80G"; compared as text
-  base::Bytes memory;      ///< 0 = unknown: fits no job that asks for a device memory
-  std::uint16_t group = 0; ///< NVLink or NUMA group inside the node; devices of one group are close
+  std::string model;   ///< "H100-SXM-80G"; compared as text
+  base::Bytes memory;  ///< 0 = unknown: fits no job that asks for a device memory
+  std::uint16_t group =
+      0;  ///< NVLink or NUMA group inside the node; devices of one group are close
   friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -41,8 +42,8 @@ inline constexpr int kMaxDevicesPerNode = 64;
 
 struct NodeSpec {
   std::string name;
-  std::vector<Device> devices;   ///< at most kMaxDevicesPerNode
-  bool anonymous_devices = false; ///< the layer below chooses the device; we only count
+  std::vector<Device> devices;     ///< at most kMaxDevicesPerNode
+  bool anonymous_devices = false;  ///< the layer below chooses the device; we only count
   base::MilliCpu cpu;
   base::Bytes memory;
   std::int32_t nics = 0;
@@ -55,11 +56,11 @@ struct NodeSpec {
 /// What the administrator or the health rules say about a whole node.
 enum class NodeState : std::uint8_t {
   kReady,
-  kCordoned,     ///< takes nothing new; what runs goes on
-  kDraining,     ///< as cordoned, on the way out: what runs may finish
+  kCordoned,  ///< takes nothing new; what runs goes on
+  kDraining,  ///< as cordoned, on the way out: what runs may finish
   kMaintenance,
-  kDown,         ///< silent or off: what ran there is lost
-  kProbation,    ///< repaired; watched before it takes work again
+  kDown,       ///< silent or off: what ran there is lost
+  kProbation,  ///< repaired; watched before it takes work again
   kLast = kProbation,
 };
 
@@ -80,32 +81,41 @@ inline constexpr int kDeviceStates = static_cast<int>(DeviceState::kLast) + 1;
 struct Level {
   std::string name;   ///< "leaf"
   std::string label;  ///< the node label that names the domain of this level
-  /// Bandwidth left to each GPU when a gang spans several domains of this level, in permille of its NIC; the
-  /// simulator's slowdown model and (later) tightening use it.
+  /// Bandwidth left to each GPU when a gang spans several domains of this level, in permille of its
+  /// NIC; the simulator's slowdown model and (later) tightening use it.
   std::int64_t bandwidth_permille = 1000;
   friend bool operator==(const Level&, const Level&) = default;
 };
 
 struct Cluster {
   std::string name;
-  std::vector<Level> levels;     ///< outermost first, without `node`
+  std::vector<Level> levels;  ///< outermost first, without `node`
   /// The level whose domains no gang may span (separate fabrics), or empty.
   std::string fabric;
-  std::vector<NodeSpec> nodes;   ///< in topology order as far as the site's numbering follows it
+  std::vector<NodeSpec> nodes;  ///< in topology order as far as the site's numbering follows it
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
 template <class A>
-void Archive(A& a, NamedAmount& v) { a(v.name, v.amount); }
-template <class A>
-void Archive(A& a, Device& v) { a(v.model, v.memory, v.group); }
-template <class A>
-void Archive(A& a, Taint& v) { a(v.key, v.value); }
-template <class A>
-void Archive(A& a, NodeSpec& v) {
-  a(v.name, v.devices, v.anonymous_devices, v.cpu, v.memory, v.nics, v.extended, v.labels, v.taints);
+void Archive(A& a, NamedAmount& v) {
+  a(v.name, v.amount);
 }
 template <class A>
-void Archive(A& a, Level& v) { a(v.name, v.label, v.bandwidth_permille); }
+void Archive(A& a, Device& v) {
+  a(v.model, v.memory, v.group);
+}
+template <class A>
+void Archive(A& a, Taint& v) {
+  a(v.key, v.value);
+}
+template <class A>
+void Archive(A& a, NodeSpec& v) {
+  a(v.name, v.devices, v.anonymous_devices, v.cpu, v.memory, v.nics, v.extended, v.labels,
+    v.taints);
+}
+template <class A>
+void Archive(A& a, Level& v) {
+  a(v.name, v.label, v.bandwidth_permille);
+}
 
 }  // namespace muster::model

@@ -14,7 +14,8 @@
 
 namespace muster::model {
 
-/// A set of one node's devices: bit i = device i. For anonymous devices only the number of bits means something.
+/// A set of one node's devices: bit i = device i. For anonymous devices only the number of bits
+/// means something.
 using DeviceMask = std::uint64_t;
 
 /// Where one replica runs and what it takes there.
@@ -69,16 +70,28 @@ struct FinishJob {
 using Decision = std::variant<StartGang, StopGang, RequeueJob, FinishJob>;
 
 template <class A>
-void Archive(A& a, ReplicaPlacement& v) { a(v.node, v.devices, v.cpu, v.memory); }
+void Archive(A& a, ReplicaPlacement& v) {
+  a(v.node, v.devices, v.cpu, v.memory);
+}
 template <class A>
-void Archive(A& a, GangPlacement& v) { a(v.ranks, v.group_sizes, v.level); }
+void Archive(A& a, GangPlacement& v) {
+  a(v.ranks, v.group_sizes, v.level);
+}
 template <class A>
-void Archive(A& a, StartGang& v) { a(v.job, v.attempt, v.placement, v.reason); }
+void Archive(A& a, StartGang& v) {
+  a(v.job, v.attempt, v.placement, v.reason);
+}
 template <class A>
-void Archive(A& a, StopGang& v) { a(v.job, v.attempt, v.grace, v.reason); }
+void Archive(A& a, StopGang& v) {
+  a(v.job, v.attempt, v.grace, v.reason);
+}
 template <class A>
-void Archive(A& a, RequeueJob& v) { a(v.job, v.attempt, v.reason); }
+void Archive(A& a, RequeueJob& v) {
+  a(v.job, v.attempt, v.reason);
+}
 template <class A>
-void Archive(A& a, FinishJob& v) { a(v.job, v.end, v.reason); }
+void Archive(A& a, FinishJob& v) {
+  a(v.job, v.end, v.reason);
+}
 
 }  // namespace muster::model

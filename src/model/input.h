@@ -52,7 +52,8 @@ struct HealthReported {
   std::uint64_t faulty = 0;
 };
 
-/// Devices in use by someone who is not Muster: bit i = device i. For anonymous devices only the number of bits counts.
+/// Devices in use by someone who is not Muster: bit i = device i. For anonymous devices only the
+/// number of bits counts.
 struct ForeignUsage {
   std::string node;
   std::uint64_t devices = 0;
@@ -95,9 +96,9 @@ struct PolicyActivated {
   Policy policy;
 };
 
-using Fact = std::variant<JobSubmitted, JobChanged, NodeSeen, NodeGone, NodeStateChanged, HealthReported,
-                          ForeignUsage, TaskStarted, TaskExited, StopConfirmed, CheckpointReported,
-                          PolicyActivated>;
+using Fact = std::variant<JobSubmitted, JobChanged, NodeSeen, NodeGone, NodeStateChanged,
+                          HealthReported, ForeignUsage, TaskStarted, TaskExited, StopConfirmed,
+                          CheckpointReported, PolicyActivated>;
 
 /// A fact and when it was taken in; instants never go back.
 struct Input {
@@ -106,32 +107,60 @@ struct Input {
 };
 
 template <class A>
-void Archive(A& a, JobSubmitted& v) { a(v.job, v.queue, v.user, v.priority, v.start_after, v.request); }
+void Archive(A& a, JobSubmitted& v) {
+  a(v.job, v.queue, v.user, v.priority, v.start_after, v.request);
+}
 template <class A>
-void Archive(A& a, JobChanged& v) { a(v.job, v.change, v.priority); }
+void Archive(A& a, JobChanged& v) {
+  a(v.job, v.change, v.priority);
+}
 template <class A>
-void Archive(A& a, NodeSeen& v) { a(v.spec); }
+void Archive(A& a, NodeSeen& v) {
+  a(v.spec);
+}
 template <class A>
-void Archive(A& a, NodeGone& v) { a(v.node); }
+void Archive(A& a, NodeGone& v) {
+  a(v.node);
+}
 template <class A>
-void Archive(A& a, NodeStateChanged& v) { a(v.node, v.state); }
+void Archive(A& a, NodeStateChanged& v) {
+  a(v.node, v.state);
+}
 template <class A>
-void Archive(A& a, HealthReported& v) { a(v.node, v.faulty); }
+void Archive(A& a, HealthReported& v) {
+  a(v.node, v.faulty);
+}
 template <class A>
-void Archive(A& a, ForeignUsage& v) { a(v.node, v.devices); }
+void Archive(A& a, ForeignUsage& v) {
+  a(v.node, v.devices);
+}
 template <class A>
-void Archive(A& a, RankRange& v) { a(v.first, v.count); }
+void Archive(A& a, RankRange& v) {
+  a(v.first, v.count);
+}
 template <class A>
-void Archive(A& a, TaskStarted& v) { a(v.job, v.attempt, v.ranks); }
+void Archive(A& a, TaskStarted& v) {
+  a(v.job, v.attempt, v.ranks);
+}
 template <class A>
-void Archive(A& a, TaskExited& v) { a(v.job, v.attempt, v.ranks, v.failed); }
+void Archive(A& a, TaskExited& v) {
+  a(v.job, v.attempt, v.ranks, v.failed);
+}
 template <class A>
-void Archive(A& a, StopConfirmed& v) { a(v.job, v.attempt, v.ranks); }
+void Archive(A& a, StopConfirmed& v) {
+  a(v.job, v.attempt, v.ranks);
+}
 template <class A>
-void Archive(A& a, CheckpointReported& v) { a(v.job, v.attempt, v.step); }
+void Archive(A& a, CheckpointReported& v) {
+  a(v.job, v.attempt, v.step);
+}
 template <class A>
-void Archive(A& a, PolicyActivated& v) { a(v.policy); }
+void Archive(A& a, PolicyActivated& v) {
+  a(v.policy);
+}
 template <class A>
-void Archive(A& a, Input& v) { a(v.at, v.fact); }
+void Archive(A& a, Input& v) {
+  a(v.at, v.fact);
+}
 
 }  // namespace muster::model

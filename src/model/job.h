@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user asks for. `GangRequest` is the part that scheduling needs and the only one that the engine sees;
-// `JobSpec` is the whole document, with what is to be executed.
+// What a user asks for. `GangRequest` is the part that scheduling needs and the only one that the
+// engine sees; `JobSpec` is the whole document, with what is to be executed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace muster::model {
 
-/// A node must have label `key` with one of `values` (`kIn`), with none of them (`kNotIn`), or at all
+/// A node must have label `key` with one of `values` (`kIn`), with none of them (`kNotIn`), or at
+/// all
 /// (`kExists`).
 struct LabelRequirement {
   enum class Operator : std::uint8_t { kIn, kNotIn, kExists, kLast = kExists };
@@ -24,7 +25,8 @@ struct LabelRequirement {
   friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
 };
 
-/// Tolerates taints with `key` and, unless `any_value`, exactly `value`. An empty key tolerates everything.
+/// Tolerates taints with `key` and, unless `any_value`, exactly `value`. An empty key tolerates
+/// everything.
 struct Toleration {
   std::string key;
   bool any_value = true;
@@ -34,14 +36,14 @@ struct Toleration {
 
 /// What one replica needs, all on one node.
 struct ReplicaShape {
-  base::MilliGpu gpu;                   ///< >= 1000: whole devices, a multiple of 1000
-  std::optional<base::MilliCpu> cpu;    ///< absent: the share of the node's that goes with its GPUs
-  std::optional<base::Bytes> memory;    ///< absent: likewise
+  base::MilliGpu gpu;                 ///< >= 1000: whole devices, a multiple of 1000
+  std::optional<base::MilliCpu> cpu;  ///< absent: the share of the node's that goes with its GPUs
+  std::optional<base::Bytes> memory;  ///< absent: likewise
   std::int32_t nics = 0;
-  std::vector<NamedAmount> extended;    ///< sorted by name
-  std::vector<std::string> models;      ///< any of these; empty = any
-  base::Bytes device_memory;            ///< least memory of a device
-  bool mixed_models = false;            ///< replicas of the group may differ in model
+  std::vector<NamedAmount> extended;  ///< sorted by name
+  std::vector<std::string> models;    ///< any of these; empty = any
+  base::Bytes device_memory;          ///< least memory of a device
+  bool mixed_models = false;          ///< replicas of the group may differ in model
   std::vector<LabelRequirement> selector;
   std::vector<Toleration> tolerations;
   friend bool operator==(const ReplicaShape&, const ReplicaShape&) = default;
@@ -72,11 +74,11 @@ struct Spread {
 
 /// Level names are the cluster's, plus "node", and "any" for the whole cluster.
 struct TopologyRequest {
-  std::string required;         ///< all replicas of all groups in one domain of it; empty = any
-  std::string preferred;        ///< as low as possible; what is above is a relaxed placement
-  std::vector<Segment> segments; ///< inner (smaller) first, each size a multiple of the one before
+  std::string required;           ///< all replicas of all groups in one domain of it; empty = any
+  std::string preferred;          ///< as low as possible; what is above is a relaxed placement
+  std::vector<Segment> segments;  ///< inner (smaller) first, each size a multiple of the one before
   std::optional<Spread> spread;
-  std::string anti_affinity;    ///< at most one replica of a group in each domain of it; empty = none
+  std::string anti_affinity;  ///< at most one replica of a group in each domain of it; empty = none
   /// Share of an iteration spent in exposed communication under the best placement.
   base::Permille comm_fraction;
   friend bool operator==(const TopologyRequest&, const TopologyRequest&) = default;
@@ -91,7 +93,8 @@ struct RelaxStep {
 
 enum class JobType : std::uint8_t { kTraining, kService, kInteractive, kLast = kInteractive };
 
-/// When a job is complete: every task ended well, or the named group has, or the first rank of the first group.
+/// When a job is complete: every task ended well, or the named group has, or the first rank of the
+/// first group.
 struct Completion {
   enum class Kind : std::uint8_t { kAll, kGroup, kRank0, kLast = kRank0 };
   Kind kind = Kind::kAll;
@@ -100,16 +103,16 @@ struct Completion {
 };
 
 struct CheckpointSpec {
-  base::Duration every;     ///< 0 = the job does not checkpoint by itself
-  std::string on_signal;    ///< "SIGUSR1": checkpoints when told so
+  base::Duration every;   ///< 0 = the job does not checkpoint by itself
+  std::string on_signal;  ///< "SIGUSR1": checkpoints when told so
   base::Duration grace;
-  base::Duration restart;   ///< time from start to the first new step
+  base::Duration restart;  ///< time from start to the first new step
   std::string dir;
   friend bool operator==(const CheckpointSpec&, const CheckpointSpec&) = default;
 };
 
 struct RestartSpec {
-  std::int32_t limit = 0;   ///< most restarts for the job's own failures
+  std::int32_t limit = 0;  ///< most restarts for the job's own failures
   bool on_node_loss = true;
   friend bool operator==(const RestartSpec&, const RestartSpec&) = default;
 };
@@ -119,12 +122,12 @@ struct GangRequest {
   JobType type = JobType::kTraining;
   std::vector<TaskGroup> groups;
   TopologyRequest topology;
-  std::vector<RelaxStep> relax;            ///< by rising `after`
+  std::vector<RelaxStep> relax;  ///< by rising `after`
   Completion completion;
   std::optional<CheckpointSpec> checkpoint;
   RestartSpec restart;
-  base::Duration estimate;                 ///< 0 = unknown
-  base::Duration time_limit;               ///< enforced; 0 = none
+  base::Duration estimate;    ///< 0 = unknown
+  base::Duration time_limit;  ///< enforced; 0 = none
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 using GangRequestPtr = std::shared_ptr<const GangRequest>;
@@ -137,7 +140,7 @@ struct TaskCommand {
   Launch launch = Launch::kPerReplica;
   std::vector<std::string> command;
   Labels env;
-  Labels secret_env;   ///< variable -> file to read it from
+  Labels secret_env;  ///< variable -> file to read it from
   std::string workdir;
   friend bool operator==(const TaskCommand&, const TaskCommand&) = default;
 };
@@ -155,35 +158,54 @@ struct JobSpec {
 };
 
 template <class A>
-void Archive(A& a, LabelRequirement& v) { a(v.key, v.op, v.values); }
-template <class A>
-void Archive(A& a, Toleration& v) { a(v.key, v.any_value, v.value); }
-template <class A>
-void Archive(A& a, ReplicaShape& v) {
-  a(v.gpu, v.cpu, v.memory, v.nics, v.extended, v.models, v.device_memory, v.mixed_models, v.selector,
-    v.tolerations);
+void Archive(A& a, LabelRequirement& v) {
+  a(v.key, v.op, v.values);
 }
 template <class A>
-void Archive(A& a, TaskGroup& v) { a(v.name, v.replicas, v.min_replicas, v.step, v.shape); }
+void Archive(A& a, Toleration& v) {
+  a(v.key, v.any_value, v.value);
+}
 template <class A>
-void Archive(A& a, Segment& v) { a(v.size, v.level); }
+void Archive(A& a, ReplicaShape& v) {
+  a(v.gpu, v.cpu, v.memory, v.nics, v.extended, v.models, v.device_memory, v.mixed_models,
+    v.selector, v.tolerations);
+}
 template <class A>
-void Archive(A& a, Spread& v) { a(v.level, v.max_skew); }
+void Archive(A& a, TaskGroup& v) {
+  a(v.name, v.replicas, v.min_replicas, v.step, v.shape);
+}
+template <class A>
+void Archive(A& a, Segment& v) {
+  a(v.size, v.level);
+}
+template <class A>
+void Archive(A& a, Spread& v) {
+  a(v.level, v.max_skew);
+}
 template <class A>
 void Archive(A& a, TopologyRequest& v) {
   a(v.required, v.preferred, v.segments, v.spread, v.anti_affinity, v.comm_fraction);
 }
 template <class A>
-void Archive(A& a, RelaxStep& v) { a(v.after, v.topology); }
+void Archive(A& a, RelaxStep& v) {
+  a(v.after, v.topology);
+}
 template <class A>
-void Archive(A& a, Completion& v) { a(v.kind, v.group); }
+void Archive(A& a, Completion& v) {
+  a(v.kind, v.group);
+}
 template <class A>
-void Archive(A& a, CheckpointSpec& v) { a(v.every, v.on_signal, v.grace, v.restart, v.dir); }
+void Archive(A& a, CheckpointSpec& v) {
+  a(v.every, v.on_signal, v.grace, v.restart, v.dir);
+}
 template <class A>
-void Archive(A& a, RestartSpec& v) { a(v.limit, v.on_node_loss); }
+void Archive(A& a, RestartSpec& v) {
+  a(v.limit, v.on_node_loss);
+}
 template <class A>
 void Archive(A& a, GangRequest& v) {
-  a(v.type, v.groups, v.topology, v.relax, v.completion, v.checkpoint, v.restart, v.estimate, v.time_limit);
+  a(v.type, v.groups, v.topology, v.relax, v.completion, v.checkpoint, v.restart, v.estimate,
+    v.time_limit);
 }
 
 }  // namespace muster::model

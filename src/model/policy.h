@@ -57,7 +57,8 @@ struct Defaults {
   friend bool operator==(const Defaults&, const Defaults&) = default;
 };
 
-/// One version of a site's rules. A default-constructed policy plus `WithDefaults` is what runs when none is given.
+/// One version of a site's rules. A default-constructed policy plus `WithDefaults` is what runs
+/// when none is given.
 struct Policy {
   TopologyPolicy topology;
   PlacementPolicy placement;
@@ -67,19 +68,30 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-/// Adds what must always exist: class `normal` (100) and queue `default` where the policy names none.
+/// Adds what must always exist: class `normal` (100) and queue `default` where the policy names
+/// none.
 Policy WithDefaults(Policy policy);
 
 template <class A>
-void Archive(A& a, PriorityClass& v) { a(v.name, v.value); }
+void Archive(A& a, PriorityClass& v) {
+  a(v.name, v.value);
+}
 template <class A>
-void Archive(A& a, QueuePolicy& v) { a(v.name, v.blocking, v.order); }
+void Archive(A& a, QueuePolicy& v) {
+  a(v.name, v.blocking, v.order);
+}
 template <class A>
-void Archive(A& a, TopologyPolicy& v) { a(v.levels, v.fabric); }
+void Archive(A& a, TopologyPolicy& v) {
+  a(v.levels, v.fabric);
+}
 template <class A>
-void Archive(A& a, PlacementPolicy& v) { a(v.strategy, v.search_limit); }
+void Archive(A& a, PlacementPolicy& v) {
+  a(v.strategy, v.search_limit);
+}
 template <class A>
-void Archive(A& a, Defaults& v) { a(v.queue, v.priority_class, v.resources); }
+void Archive(A& a, Defaults& v) {
+  a(v.queue, v.priority_class, v.resources);
+}
 template <class A>
 void Archive(A& a, Policy& v) {
   a(v.topology, v.placement, v.priority_classes, v.queues, v.defaults);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why something was, or was not, done. The same value is the audit entry, the explanation and the metric label.
+// Why something was, or was not, done. The same value is the audit entry, the explanation and the
+// metric label.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +10,35 @@
 namespace muster::model {
 
 enum class ReasonCode : std::uint8_t {
-  // What keeps a replica off a node. In the order in which a node is judged: the first that applies counts.
-  kNodeNotReady,      ///< cordoned, draining, in maintenance, down or in probation
+  // What keeps a replica off a node. In the order in which a node is judged: the first that applies
+  // counts.
+  kNodeNotReady,  ///< cordoned, draining, in maintenance, down or in probation
   kLabelMismatch,
   kTaintNotTolerated,
   kWrongModel,
   kDeviceMemoryShort,
-  kNodeTooSmall,      ///< would not fit even on the empty node
-  kFractionAnonymous, ///< a fraction of a device on a node that only counts devices
-  kDevicesFaulty,     ///< enough devices, but too few healthy ones
-  kDevicesForeign,    ///< enough devices, but others use them
+  kNodeTooSmall,       ///< would not fit even on the empty node
+  kFractionAnonymous,  ///< a fraction of a device on a node that only counts devices
+  kDevicesFaulty,      ///< enough devices, but too few healthy ones
+  kDevicesForeign,     ///< enough devices, but others use them
   kDevicesBusy,
   kCpuShort,
   kMemoryShort,
   kNicsShort,
-  kExtendedShort,     ///< a named resource
+  kExtendedShort,  ///< a named resource
   // What keeps a gang from starting although replicas fit.
-  kTopology,          ///< room enough in all, not inside one domain of the required level
-  kSegment,           ///< room enough, not in whole segments
+  kTopology,  ///< room enough in all, not inside one domain of the required level
+  kSegment,   ///< room enough, not in whole segments
   kSpread,
   kAntiAffinity,
-  kFabric,            ///< room enough in all, not inside one fabric
-  kTogether,          ///< each group fits alone, not all at once
-  kCapacity,          ///< too little room in all
-  kSearchLimit,       ///< the search ended before an answer was proved
-  kUnknownLevel,      ///< names a topology level that the cluster does not have
+  kFabric,        ///< room enough in all, not inside one fabric
+  kTogether,      ///< each group fits alone, not all at once
+  kCapacity,      ///< too little room in all
+  kSearchLimit,   ///< the search ended before an answer was proved
+  kUnknownLevel,  ///< names a topology level that the cluster does not have
   kUnknownQueue,
   // Why a job is not even considered.
-  kBehindHead,        ///< strict queue: an earlier job waits
+  kBehindHead,  ///< strict queue: an earlier job waits
   kHeldByUser,
   kStartAfter,
   // Why something was decided.
@@ -64,7 +66,9 @@ struct Reason {
 };
 
 template <class A>
-void Archive(A& a, Reason& v) { a(v.code, v.count); }
+void Archive(A& a, Reason& v) {
+  a(v.code, v.count);
+}
 
 /// What became of an attempt to place a gang.
 enum class Outcome : std::uint8_t {

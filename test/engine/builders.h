@@ -18,7 +18,8 @@ namespace muster::test {
 inline model::NodeSpec GpuNode(std::string name, int gpus = 8, model::Labels labels = {}) {
   model::NodeSpec spec;
   spec.name = std::move(name);
-  for (int i = 0; i < gpus; ++i) spec.devices.push_back({.model = "H100", .memory = base::Bytes::Of(80LL << 30)});
+  for (int i = 0; i < gpus; ++i)
+    spec.devices.push_back({.model = "H100", .memory = base::Bytes::Of(80LL << 30)});
   spec.cpu = base::MilliCpu::Of(128'000);
   spec.memory = base::Bytes::Of(1LL << 40);
   spec.nics = gpus;
@@ -27,7 +28,8 @@ inline model::NodeSpec GpuNode(std::string name, int gpus = 8, model::Labels lab
 }
 
 /// Nodes n0, n1, ... in leaves of `per_leaf`, leaves in spines of `leaves_per_spine`.
-inline std::vector<model::NodeSpec> Fabric(int nodes, int per_leaf, int leaves_per_spine, int gpus = 8) {
+inline std::vector<model::NodeSpec> Fabric(int nodes, int per_leaf, int leaves_per_spine,
+                                           int gpus = 8) {
   std::vector<model::NodeSpec> specs;
   for (int i = 0; i < nodes; ++i) {
     const int leaf = i / per_leaf;
@@ -60,7 +62,8 @@ inline model::GangRequest Gang(int replicas, int gpus) {
   return request;
 }
 
-/// The request with something changed: `With(Gang(2, 8), [](auto& r) { r.topology.required = "leaf"; })`.
+/// The request with something changed: `With(Gang(2, 8), [](auto& r) { r.topology.required =
+/// "leaf"; })`.
 template <class F>
 model::GangRequest With(model::GangRequest request, F change) {
   change(request);
@@ -96,14 +99,16 @@ class World {
     inputs.push_back({now, std::move(fact)});
     engine.Apply(inputs.back());
   }
-  model::JobId Submit(model::GangRequest request, std::string queue = "default", int priority = 100) {
+  model::JobId Submit(model::GangRequest request, std::string queue = "default",
+                      int priority = 100) {
     const model::JobId job{next_job++};
-    Tell(model::JobSubmitted{.job = job,
-                             .queue = std::move(queue),
-                             .user = "ana",
-                             .priority = priority,
-                             .start_after = {},
-                             .request = std::make_shared<const model::GangRequest>(std::move(request))});
+    Tell(model::JobSubmitted{
+        .job = job,
+        .queue = std::move(queue),
+        .user = "ana",
+        .priority = priority,
+        .start_after = {},
+        .request = std::make_shared<const model::GangRequest>(std::move(request))});
     return job;
   }
   /// Decides until nothing more is due.
@@ -142,9 +147,7 @@ class World {
   }
   engine::Explanation Why(model::JobId job) const { return engine.Explain(engine.view(), job, {}); }
   model::NodeId Node(const std::string& name) const { return engine.view().FindNode(name).value(); }
-  engine::NodeView NodeNow(const std::string& name) const {
-    return engine.view().Node(Node(name));
-  }
+  engine::NodeView NodeNow(const std::string& name) const { return engine.view().Node(Node(name)); }
   /// Masks of devices of each rank.
   std::vector<model::DeviceMask> DevicesOf(model::JobId job) const {
     std::vector<model::DeviceMask> masks;

@@ -11,11 +11,11 @@
 namespace muster::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 using engine::JobPhase;
 using model::Outcome;
 using model::ReasonCode;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 TEST(Engine, StartsAGangInOneDecisionWithAllItsDevices) {
   World world;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -173,6 +174,39 @@ inline int LevelNamed(const engine::View& view, const std::string& name) {
   return view.level_count() - 1;
 }
 
+/// The first segment of a group's ranks that is not inside one domain, or empty.
+inline std::string CheckSegments(const engine::View& view, const model::GangRequest& request,
+                                 std::span<const model::ReplicaPlacement> ranks) {
+  for (const model::Segment& segment : request.topology.segments) {
+    const int level = LevelNamed(view, segment.level);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::size_t lead = i - i % static_cast<std::size_t>(segment.size);
+      if (view.DomainOf(ranks[i].node, level) != view.DomainOf(ranks[lead].node, level)) {
+        return base::Format("segment of {} torn", segment.size);
+      }
+    }
+  }
+  return {};
+}
+
+/// The level that a placement breaks, or says wrongly, or empty.
+inline std::string CheckLevels(const engine::View& view, const model::GangPlacement& placement,
+                               const std::string& required, const std::string& fabric) {
+  const auto domains_at = [&](int level) {
+    std::set<std::uint32_t> domains;
+    for (const model::ReplicaPlacement& at : placement.ranks)
+      domains.insert(view.DomainOf(at.node, level));
+    return domains.size();
+  };
+  if (!required.empty() && domains_at(LevelNamed(view, required)) > 1)
+    return "required level broken";
+  if (!fabric.empty() && domains_at(LevelNamed(view, fabric)) > 1) return "fabric broken";
+  int level = 0;
+  while (domains_at(level) > 1) ++level;
+  if (level != placement.level) return base::Format("says level {}, is {}", placement.level, level);
+  return {};
+}
+
 /// The first rule of the request that a placement breaks, or empty. `left` is what was there before
 /// it.
 inline std::string CheckPlacement(const engine::View& view, const model::GangRequest& request,
@@ -224,32 +258,12 @@ inline std::string CheckPlacement(const engine::View& view, const model::GangReq
       }
     }
     if (models.size() > 1 && !group.shape.mixed_models) return Format("group {} mixes models", g);
-    for (const model::Segment& segment : request.topology.segments) {
-      const int level = LevelNamed(view, segment.level);
-      for (std::int32_t i = 0; i < size; ++i) {
-        const std::size_t first = rank - static_cast<std::size_t>(size);
-        const auto lead = first + static_cast<std::size_t>(i / segment.size * segment.size);
-        if (view.DomainOf(placement.ranks[first + static_cast<std::size_t>(i)].node, level) !=
-            view.DomainOf(placement.ranks[lead].node, level)) {
-          return Format("segment of {} torn", segment.size);
-        }
-      }
-    }
+    const std::span ranks =
+        std::span(placement.ranks).first(rank).last(static_cast<std::size_t>(size));
+    if (std::string torn = CheckSegments(view, request, ranks); !torn.empty()) return torn;
   }
   if (rank != placement.ranks.size()) return "too many ranks";
-  const auto domains_at = [&](int level) {
-    std::set<std::uint32_t> domains;
-    for (const model::ReplicaPlacement& at : placement.ranks)
-      domains.insert(view.DomainOf(at.node, level));
-    return domains.size();
-  };
-  if (!required.empty() && domains_at(LevelNamed(view, required)) > 1)
-    return "required level broken";
-  if (!fabric.empty() && domains_at(LevelNamed(view, fabric)) > 1) return "fabric broken";
-  int level = 0;
-  while (domains_at(level) > 1) ++level;
-  if (level != placement.level) return Format("says level {}, is {}", placement.level, level);
-  return {};
+  return CheckLevels(view, placement, required, fabric);
 }
 
 }  // namespace muster::test

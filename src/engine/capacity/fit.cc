@@ -38,12 +38,14 @@ std::int64_t Share(std::int64_t amount, int devices, std::size_t total) {
   return static_cast<std::int64_t>(static_cast<Wide>(amount) * devices / static_cast<Wide>(total));
 }
 
-std::vector<DeviceMask> SplitByGroup(const std::vector<model::Device>& devices, DeviceMask matching) {
+std::vector<DeviceMask> SplitByGroup(const std::vector<model::Device>& devices,
+                                     DeviceMask matching) {
   std::vector<std::pair<std::uint16_t, DeviceMask>> groups;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceMask bit = DeviceMask{1} << i;
     if ((matching & bit) == 0) continue;
-    const auto at = std::ranges::find(groups, devices[i].group, [](const auto& g) { return g.first; });
+    const auto at =
+        std::ranges::find(groups, devices[i].group, [](const auto& g) { return g.first; });
     if (at == groups.end()) {
       groups.emplace_back(devices[i].group, bit);
     } else {
@@ -80,7 +82,8 @@ std::int64_t CountSlots(const Shape& shape, const HardwareFit& fit, const Room& 
   return slots;
 }
 
-std::int64_t ExtendedLeft(const Tables& tables, const NodeRow& row, const model::NamedAmount& need) {
+std::int64_t ExtendedLeft(const Tables& tables, const NodeRow& row,
+                          const model::NamedAmount& need) {
   const std::int64_t total = AmountOf(row.spec->extended, need.name);
   const auto index = FindExtended(tables, need.name);
   const auto& used = row.use.extended;
@@ -106,7 +109,9 @@ HardwareFit Shape::FitFor(const Hardware& hardware) const {
   const auto refuse = [&fit](ReasonCode code) {
     if (!fit.never || code < *fit.never) fit.never = code;
   };
-  const auto tolerated = [&](const model::Taint& taint) { return Tolerates(request_.tolerations, taint); };
+  const auto tolerated = [&](const model::Taint& taint) {
+    return Tolerates(request_.tolerations, taint);
+  };
   if (!std::ranges::all_of(hardware.taints, tolerated)) refuse(ReasonCode::kTaintNotTolerated);
 
   bool model_seen = request_.gpu.IsZero();
@@ -144,12 +149,16 @@ bool LabelsMatch(const model::ReplicaShape& shape, const model::NodeSpec& spec) 
   return std::ranges::all_of(shape.selector, [&](const model::LabelRequirement& requirement) {
     const std::string* value = FindLabel(spec.labels, requirement.key);
     const auto among = [&] {
-      return value != nullptr && std::ranges::find(requirement.values, *value) != requirement.values.end();
+      return value != nullptr &&
+             std::ranges::find(requirement.values, *value) != requirement.values.end();
     };
     switch (requirement.op) {
-      case model::LabelRequirement::Operator::kIn: return among();
-      case model::LabelRequirement::Operator::kNotIn: return !among();
-      case model::LabelRequirement::Operator::kExists: return value != nullptr;
+      case model::LabelRequirement::Operator::kIn:
+        return among();
+      case model::LabelRequirement::Operator::kNotIn:
+        return !among();
+      case model::LabelRequirement::Operator::kExists:
+        return value != nullptr;
     }
     return false;
   });
@@ -187,10 +196,12 @@ ReasonCode WhyNoSlot(const Shape& shape, const Tables& tables, const NodeRow& ro
     // Name the cause without which there would be enough.
     NodeRow healthy = row;
     healthy.faulty = 0;
-    if (std::popcount(FreeDevices(healthy) & fit.matching) >= shape.devices()) return ReasonCode::kDevicesFaulty;
+    if (std::popcount(FreeDevices(healthy) & fit.matching) >= shape.devices())
+      return ReasonCode::kDevicesFaulty;
     NodeRow ours = row;
     ours.foreign = 0;
-    if (std::popcount(FreeDevices(ours) & fit.matching) >= shape.devices()) return ReasonCode::kDevicesForeign;
+    if (std::popcount(FreeDevices(ours) & fit.matching) >= shape.devices())
+      return ReasonCode::kDevicesForeign;
     return ReasonCode::kDevicesBusy;
   }
   if (room.cpu < fit.cpu.value()) return ReasonCode::kCpuShort;
@@ -217,10 +228,12 @@ DeviceMask PickDevices(const HardwareFit& fit, DeviceMask free, int devices) {
   DeviceMask tightest = 0;
   for (const DeviceMask group : fit.groups) {
     const int room = std::popcount(group & usable);
-    if (room >= devices && (tightest == 0 || room < std::popcount(tightest))) tightest = group & usable;
+    if (room >= devices && (tightest == 0 || room < std::popcount(tightest)))
+      tightest = group & usable;
   }
   if (tightest != 0) return lowest(tightest, devices);
-  // No group has enough: whole groups, the fullest first, so that the devices lie in as few as can be.
+  // No group has enough: whole groups, the fullest first, so that the devices lie in as few as can
+  // be.
   DeviceMask picked = 0;
   while (devices > 0) {
     DeviceMask fullest = 0;

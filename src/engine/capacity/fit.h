@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a replica fit a node? The one predicate, used by the index, the placement and the explanation.
+// Does a replica fit a node? The one predicate, used by the index, the placement and the
+// explanation.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace muster::engine {
 struct HardwareFit {
   std::optional<model::ReasonCode> never;  ///< set: no node of this make can ever host it
   model::DeviceMask matching = 0;          ///< devices that it may use
-  std::vector<model::DeviceMask> groups;   ///< `matching` by NVLink or NUMA group; empty if there is just one
+  std::vector<model::DeviceMask>
+      groups;  ///< `matching` by NVLink or NUMA group; empty if there is just one
   base::MilliCpu cpu;
   base::Bytes memory;
 };
@@ -48,16 +50,17 @@ class Shape {
 /// Do the node's labels meet the selector?
 bool LabelsMatch(const model::ReplicaShape& shape, const model::NodeSpec& spec);
 
-/// How many replicas fit the node beside what runs there. Does not look at labels: they change only with the topology
-/// version, so that callers ask `LabelsMatch` once.
+/// How many replicas fit the node beside what runs there. Does not look at labels: they change only
+/// with the topology version, so that callers ask `LabelsMatch` once.
 std::int32_t Slots(const Shape& shape, const Tables& tables, const NodeRow& row);
 /// How many would fit if the node were idle, healthy and ready.
 std::int32_t SlotsWhenEmpty(const Shape& shape, const Tables& tables, const NodeRow& row);
-/// Why not one replica fits (call where `Slots` is 0 or labels do not match): the first cause in the order of the codes.
+/// Why not one replica fits (call where `Slots` is 0 or labels do not match): the first cause in
+/// the order of the codes.
 model::ReasonCode WhyNoSlot(const Shape& shape, const Tables& tables, const NodeRow& row);
 
-/// Devices for one replica out of `free`: from the group that is left with least, else over the fewest groups, lowest
-/// first. `free` holds enough.
+/// Devices for one replica out of `free`: from the group that is left with least, else over the
+/// fewest groups, lowest first. `free` holds enough.
 model::DeviceMask PickDevices(const HardwareFit& fit, model::DeviceMask free, int devices);
 
 }  // namespace muster::engine

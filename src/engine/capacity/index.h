@@ -16,8 +16,9 @@ namespace muster::engine {
 /// A shape under rules, known to the index.
 using ProfileId = base::Id<struct ProfileTag>;
 
-/// The capacity index: who has room for which shape, at every topology level (ARCHITECTURE.md, "Why a decision takes
-/// microseconds"). Derived from the state; numbers are brought up to date when they are asked for.
+/// The capacity index: who has room for which shape, at every topology level (ARCHITECTURE.md, "Why
+/// a decision takes microseconds"). Derived from the state; numbers are brought up to date when
+/// they are asked for.
 class CapacityIndex {
  public:
   explicit CapacityIndex(const State& state) : state_(&state) {}
@@ -46,8 +47,8 @@ class CapacityIndex {
     Profile::Changes changes;          ///< of the profile that was dropped
     std::uint64_t last_use = 0;
   };
-  // The numbers of all profiles together stay near 64 MB: those that have not been used for longest are dropped, and
-  // made anew when asked for again.
+  // The numbers of all profiles together stay near 64 MB: those that have not been used for longest
+  // are dropped, and made anew when asked for again.
   static constexpr std::size_t kFewestProfiles = 256;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 

@@ -13,7 +13,8 @@ constexpr std::int32_t kHighestBit = 63;
 std::uint64_t RoomBit(std::int32_t room) { return std::uint64_t{1} << std::min(room, kHighestBit); }
 
 /// Domain `a` of `level` has less room around it than `b`, looking outwards level by level.
-bool IsTighter(const Profile& profile, const Topology& topology, LevelIndex level, DomainIndex a, DomainIndex b) {
+bool IsTighter(const Profile& profile, const Topology& topology, LevelIndex level, DomainIndex a,
+               DomainIndex b) {
   for (; level < topology.top() && a != b; ++level) {
     const auto capacity = profile.capacity(level);
     if (capacity[a] != capacity[b]) return capacity[a] < capacity[b];
@@ -125,8 +126,9 @@ void Profile::UpdatePresent(const Topology& topology, Position position, std::in
   const Topology::Domain& domain = topology.domain(1, d);
   const auto& room = levels_.front().capacity;
   // Usually another node has as much room as this one had, and is found soon.
-  const bool still = std::any_of(room.begin() + domain.begin, room.begin() + domain.end,
-                                 [before](std::int32_t r) { return RoomBit(r) == RoomBit(before); });
+  const bool still =
+      std::any_of(room.begin() + domain.begin, room.begin() + domain.end,
+                  [before](std::int32_t r) { return RoomBit(r) == RoomBit(before); });
   if (!still) present_[d] &= ~RoomBit(before);
   present_[d] |= RoomBit(after);
 }

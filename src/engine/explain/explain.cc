@@ -17,7 +17,8 @@ using model::ReasonCode;
 
 const model::QueuePolicy* QueueRules(const Tables& tables, model::QueueId queue) {
   const auto& rules = tables.policy->queues;
-  const auto at = std::ranges::find(rules, tables.queues[queue.value].name, &model::QueuePolicy::name);
+  const auto at =
+      std::ranges::find(rules, tables.queues[queue.value].name, &model::QueuePolicy::name);
   return at == rules.end() ? nullptr : &*at;
 }
 
@@ -26,8 +27,8 @@ std::optional<ReasonCode> NotWaiting(const Tables& tables, const JobRow& row) {
   if (row.phase == JobPhase::kHeld) return ReasonCode::kHeldByUser;
   if (row.phase == JobPhase::kStopping) return row.stop_reason;
   if (row.phase == JobPhase::kEnded) {
-    constexpr std::array kEnds = {ReasonCode::kCompleted, ReasonCode::kTaskFailed, ReasonCode::kCancelled,
-                                  ReasonCode::kTimeLimit};
+    constexpr std::array kEnds = {ReasonCode::kCompleted, ReasonCode::kTaskFailed,
+                                  ReasonCode::kCancelled, ReasonCode::kTimeLimit};
     return kEnds[static_cast<std::size_t>(row.end)];
   }
   if (row.phase != JobPhase::kWaiting) return ReasonCode::kPlaced;
@@ -83,16 +84,20 @@ void DescribeRoom(Planner& planner, const GangPlan& plan, LevelIndex level, Expl
     const auto roomiest = std::ranges::max_element(rooms);
     if (roomiest == rooms.end() || (*roomiest <= out.have && !out.best_domain.empty())) continue;
     out.have = *roomiest;
-    out.best_domain = topology.DomainName(level, static_cast<DomainIndex>(roomiest - rooms.begin()));
+    out.best_domain =
+        topology.DomainName(level, static_cast<DomainIndex>(roomiest - rooms.begin()));
   }
 }
 
-void ExplainWaiting(const Tables& tables, const JobRow& row, std::int64_t work_limit, Explanation& out) {
+void ExplainWaiting(const Tables& tables, const JobRow& row, std::int64_t work_limit,
+                    Explanation& out) {
   State state(tables);
   CapacityIndex index(state);
-  // A search step looks at most at every node once or so; the limit in work units becomes one in steps.
+  // A search step looks at most at every node once or so; the limit in work units becomes one in
+  // steps.
   const std::int64_t nodes = std::max<std::int64_t>(1, tables.topology->node_count());
-  const std::int64_t steps = std::clamp<std::int64_t>(work_limit / nodes, 1, tables.policy->placement.search_limit);
+  const std::int64_t steps =
+      std::clamp<std::int64_t>(work_limit / nodes, 1, tables.policy->placement.search_limit);
   Planner planner{.state = state,
                   .index = index,
                   .strategy = *FindStrategy(tables.policy->placement.strategy),
@@ -110,7 +115,8 @@ void ExplainWaiting(const Tables& tables, const JobRow& row, std::int64_t work_l
   out.group = result.group;
   if (result.outcome == Outcome::kPlaced || plan.fault) return;
   DescribeRoom(planner, plan, level, out);
-  out.nodes = CountCauses(tables, row.request->groups[static_cast<std::size_t>(std::max(0, out.group))].shape);
+  out.nodes = CountCauses(
+      tables, row.request->groups[static_cast<std::size_t>(std::max(0, out.group))].shape);
   for (const model::RelaxStep& step : row.request->relax) {
     if (step.after > waited) {
       out.next_relax = row.submitted + step.after;
@@ -135,9 +141,11 @@ Explanation ExplainJob(const Tables& tables, model::JobId job, std::int64_t work
   CountAhead(tables, job, out);
   ExplainWaiting(tables, row, work_limit, out);
   if (out.outcome == Outcome::kPlaced) {
-    // It would fit, so somebody goes first: the head of a strict queue, or the next pass has not come yet.
+    // It would fit, so somebody goes first: the head of a strict queue, or the next pass has not
+    // come yet.
     const bool strict = QueueRules(tables, row.queue)->blocking == model::Blocking::kStrict;
-    out.binding = {strict && out.position > 1 ? ReasonCode::kBehindHead : ReasonCode::kPlaced, out.position - 1};
+    out.binding = {strict && out.position > 1 ? ReasonCode::kBehindHead : ReasonCode::kPlaced,
+                   out.position - 1};
   }
   return out;
 }

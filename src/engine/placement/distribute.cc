@@ -9,7 +9,8 @@
 namespace muster::engine {
 namespace {
 
-/// The next level inwards at which a strategy chooses: each one if it descends, else only where rules must be kept.
+/// The next level inwards at which a strategy chooses: each one if it descends, else only where
+/// rules must be kept.
 LevelIndex NextLevel(const Planner& planner, const Profile& profile, LevelIndex level) {
   LevelIndex next = level - 1;
   if (!planner.strategy.descends) {
@@ -37,7 +38,8 @@ void DistributeInto(Planner& planner, const Profile& profile, DomainRef domain, 
 
 }  // namespace
 
-ChildRooms RoomsInside(const Topology& topology, const Profile& profile, DomainRef domain, LevelIndex level) {
+ChildRooms RoomsInside(const Topology& topology, const Profile& profile, DomainRef domain,
+                       LevelIndex level) {
   const Topology::Domain& range = topology.domain(domain.level, domain.index);
   if (range.begin == range.end) return {};
   const DomainIndex first = topology.DomainAt(level, range.begin);
@@ -50,7 +52,8 @@ std::optional<DomainRef> FindDomain(Planner& planner, const Profile& profile, Do
   const Topology& topology = *planner.state.tables().topology;
   LevelIndex level = highest;
   if (planner.strategy.descends) {
-    // A node that holds everything is looked for through the index: there are too many to look at each.
+    // A node that holds everything is looked for through the index: there are too many to look at
+    // each.
     if (inside.level == 0) return inside;
     planner.work += static_cast<std::int64_t>(topology.domains(1).size());
     const Position node = profile.TightestNode(topology, inside.level, inside.index, need);
@@ -67,16 +70,18 @@ std::optional<DomainRef> FindDomain(Planner& planner, const Profile& profile, Do
   return std::nullopt;
 }
 
-NodeShares Distribute(Planner& planner, const Profile& profile, DomainRef domain, std::int32_t need) {
+NodeShares Distribute(Planner& planner, const Profile& profile, DomainRef domain,
+                      std::int32_t need) {
   NodeShares shares;
   DistributeInto(planner, profile, domain, need, shares);
   return shares;
 }
 
-std::optional<std::vector<Pick>> SolveSpread(ChildRooms rooms, std::span<const std::int32_t> when_empty,
+std::optional<std::vector<Pick>> SolveSpread(ChildRooms rooms,
+                                             std::span<const std::int32_t> when_empty,
                                              std::int32_t need, std::int32_t max_skew) {
-  // Every eligible domain gets at least `low` and at most low + max_skew. A higher `low` only allows more in all, so
-  // the highest possible one decides.
+  // Every eligible domain gets at least `low` and at most low + max_skew. A higher `low` only
+  // allows more in all, so the highest possible one decides.
   std::int64_t eligible = 0;
   std::int32_t least_room = std::numeric_limits<std::int32_t>::max();
   for (std::size_t i = 0; i < rooms.room.size(); ++i) {

@@ -20,7 +20,8 @@ std::vector<std::string> ModelsOf(const Tables& tables) {
 }
 
 /// Shapes that each name a single device model, in the order in which they are to be tried.
-std::vector<model::ReplicaShape> SingleModelShapes(const model::ReplicaShape& shape, const Tables& tables) {
+std::vector<model::ReplicaShape> SingleModelShapes(const model::ReplicaShape& shape,
+                                                   const Tables& tables) {
   if (shape.mixed_models || shape.gpu.IsZero()) return {shape};
   const std::vector<std::string> models = shape.models.empty() ? ModelsOf(tables) : shape.models;
   if (models.empty()) return {shape};
@@ -59,7 +60,8 @@ LevelRules RulesOf(const model::TopologyRequest& topology, LevelNames& names) {
   };
   for (const model::Segment& segment : topology.segments) at(segment.level).multiple = segment.size;
   if (!topology.anti_affinity.empty()) {
-    // Of the levels below too: a domain that is not the whole of the named one must not take two either.
+    // Of the levels below too: a domain that is not the whole of the named one must not take two
+    // either.
     at(topology.anti_affinity);
     const auto level = static_cast<std::size_t>(names.Find(topology.anti_affinity));
     for (std::size_t below = 0; below <= level; ++below) rules[below].limit = 1;
@@ -94,7 +96,8 @@ GangPlan PlanGang(const model::GangRequest& request, const State& state, Capacit
   if (!request.topology.preferred.empty()) names.Find(request.topology.preferred);
   const LevelRules rules = RulesOf(request.topology, names);
   for (const model::TaskGroup& group : request.groups) {
-    GroupPlan part{.replicas = group.replicas, .min_replicas = group.min_replicas, .step = group.step};
+    GroupPlan part{
+        .replicas = group.replicas, .min_replicas = group.min_replicas, .step = group.step};
     for (const model::ReplicaShape& shape : SingleModelShapes(group.shape, tables)) {
       part.variants.push_back(index.Intern(shape, tables.policy->defaults.resources, rules));
     }

@@ -27,16 +27,17 @@ struct RelaxPlan {
   LevelIndex required = 0;
 };
 
-/// A request with names resolved: levels to indices, shapes to profiles. Good for one version of the topology and of the
-/// hardware.
+/// A request with names resolved: levels to indices, shapes to profiles. Good for one version of
+/// the topology and of the hardware.
 struct GangPlan {
   std::vector<GroupPlan> groups;
-  LevelIndex required = 0;      ///< all replicas inside one domain of it
-  LevelIndex fabric = 0;        ///< never beyond one domain of it, whatever is relaxed
+  LevelIndex required = 0;  ///< all replicas inside one domain of it
+  LevelIndex fabric = 0;    ///< never beyond one domain of it, whatever is relaxed
   std::vector<RelaxPlan> relax;
   std::optional<LevelIndex> spread_level;
   std::int32_t max_skew = 1;
-  std::optional<model::Reason> fault;  ///< names that the cluster does not have: can never be placed
+  std::optional<model::Reason>
+      fault;  ///< names that the cluster does not have: can never be placed
 
   /// The constraint of a job that has waited for `waited`.
   LevelIndex RequiredAfter(base::Duration waited) const;

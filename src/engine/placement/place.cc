@@ -32,20 +32,23 @@ PlaceResult Failure(Outcome outcome, ReasonCode code, std::int64_t count, int gr
 }
 
 /// What keeps `need` replicas from fitting into one domain of `level`, given that they do not.
-PlaceResult WhyTooLittle(const GangPlan& plan, const Profile& profile, LevelIndex level, std::int32_t need,
-                         int group) {
+PlaceResult WhyTooLittle(const GangPlan& plan, const Profile& profile, LevelIndex level,
+                         std::int32_t need, int group) {
   const std::int32_t missing = need - MostIn(profile.capacity(level));
   if (profile.Total() >= need) {
     const auto beyond = [&plan](const RelaxPlan& step) { return step.required > plan.fabric; };
     const bool by_fabric = level == plan.fabric &&
                            (plan.required > plan.fabric || std::ranges::any_of(plan.relax, beyond));
-    return Failure(Outcome::kNotNow, by_fabric ? ReasonCode::kFabric : ReasonCode::kTopology, missing, group);
+    return Failure(Outcome::kNotNow, by_fabric ? ReasonCode::kFabric : ReasonCode::kTopology,
+                   missing, group);
   }
   const auto slots = profile.slots();
   if (std::accumulate(slots.begin(), slots.end(), std::int64_t{0}) >= need) {
     for (LevelIndex l = 0; l <= level; ++l) {
-      if (profile.Rule(l).multiple > 1) return Failure(Outcome::kNotNow, ReasonCode::kSegment, missing, group);
-      if (profile.HasRule(l)) return Failure(Outcome::kNotNow, ReasonCode::kAntiAffinity, missing, group);
+      if (profile.Rule(l).multiple > 1)
+        return Failure(Outcome::kNotNow, ReasonCode::kSegment, missing, group);
+      if (profile.HasRule(l))
+        return Failure(Outcome::kNotNow, ReasonCode::kAntiAffinity, missing, group);
     }
   }
   return Failure(Outcome::kNotNow, ReasonCode::kCapacity, missing, group);
@@ -101,8 +104,8 @@ PlaceResult Placed(const State& state, std::vector<Ranks> groups) {
 }
 
 /// `need` replicas within `domain`, on the lowest level there is.
-std::optional<NodeShares> PlaceInside(Planner& planner, const GangPlan& plan, ProfileId id, DomainRef domain,
-                                      std::int32_t need) {
+std::optional<NodeShares> PlaceInside(Planner& planner, const GangPlan& plan, ProfileId id,
+                                      DomainRef domain, std::int32_t need) {
   const Profile& profile = planner.index.Get(id);
   if (profile.capacity(domain.level)[domain.index] < need) return std::nullopt;
   if (!plan.spread_level || *plan.spread_level >= domain.level) {
@@ -120,7 +123,8 @@ std::optional<NodeShares> PlaceInside(Planner& planner, const GangPlan& plan, Pr
   if (!picks) return std::nullopt;
   NodeShares shares;
   for (const Pick& pick : *picks) {
-    const NodeShares part = Distribute(planner, profile, {level, rooms.first + pick.child}, pick.replicas);
+    const NodeShares part =
+        Distribute(planner, profile, {level, rooms.first + pick.child}, pick.replicas);
     shares.insert(shares.end(), part.begin(), part.end());
   }
   return shares;
@@ -140,10 +144,12 @@ PlaceResult PlaceSingle(Planner& planner, const GangPlan& plan, LevelIndex level
       if (!failure || why.reason.count < failure->reason.count) failure = std::move(why);
       continue;
     }
-    const auto domain = FindDomain(planner, profile, {planner.state.tables().topology->top(), 0}, level, size);
+    const auto domain =
+        FindDomain(planner, profile, {planner.state.tables().topology->top(), 0}, level, size);
     MUSTER_CHECK(domain.has_value());
     std::vector<Ranks> ranks;
-    ranks.push_back(MakeRanks(planner.state, profile.shape(), Distribute(planner, profile, *domain, size)));
+    ranks.push_back(
+        MakeRanks(planner.state, profile.shape(), Distribute(planner, profile, *domain, size)));
     planner.work += size;
     return Placed(planner.state, std::move(ranks));
   }
@@ -236,7 +242,8 @@ class Construction {
   }
 
   PlaceResult Try(const Sizes& sizes) {
-    std::int32_t tried = 0;  // on the present level: many small domains must not use up the larger ones' tries
+    std::int32_t tried =
+        0;  // on the present level: many small domains must not use up the larger ones' tries
     bool any = false;
     // A spread is over the whole allowed domain; everything else goes as low as it can.
     const bool descend = planner_.strategy.descends && !plan_.spread_level;
@@ -246,14 +253,18 @@ class Construction {
         any = true;
         if (++tried > planner_.search_limit) {
           if (level < level_) break;
-          return Failure(Outcome::kSearchEnded, ReasonCode::kSearchLimit, planner_.search_limit, -1);
+          return Failure(Outcome::kSearchEnded, ReasonCode::kSearchLimit, planner_.search_limit,
+                         -1);
         }
-        if (auto groups = Build({level, d}, sizes)) return Placed(planner_.state, std::move(*groups));
+        if (auto groups = Build({level, d}, sizes))
+          return Placed(planner_.state, std::move(*groups));
       }
     }
     if (!any) return WhyNoCandidate(sizes);
-    // One group's spread was solved exactly in every domain; several groups were built greedily, which proves nothing.
-    if (plan_.groups.size() == 1) return Failure(Outcome::kNotNow, ReasonCode::kSpread, sizes.front(), 0);
+    // One group's spread was solved exactly in every domain; several groups were built greedily,
+    // which proves nothing.
+    if (plan_.groups.size() == 1)
+      return Failure(Outcome::kNotNow, ReasonCode::kSpread, sizes.front(), 0);
     return Failure(Outcome::kSearchEnded, ReasonCode::kTogether, tried, -1);
   }
 
@@ -298,7 +309,8 @@ class Construction {
       const Shape& shape = planner_.index.Get(id).shape();
       Ranks ranks = MakeRanks(planner_.state, shape, *shares);
       planner_.work += size;
-      for (const model::ReplicaPlacement& rank : ranks) planner_.state.Claim({rank, shape.request()});
+      for (const model::ReplicaPlacement& rank : ranks)
+        planner_.state.Claim({rank, shape.request()});
       return ranks;
     }
     return std::nullopt;
@@ -313,7 +325,8 @@ class Construction {
 }  // namespace
 
 PlaceResult PlaceGang(Planner& planner, const GangPlan& plan, LevelIndex required) {
-  if (plan.fault) return {.outcome = Outcome::kNever, .reason = *plan.fault, .group = -1, .placement = nullptr};
+  if (plan.fault)
+    return {.outcome = Outcome::kNever, .reason = *plan.fault, .group = -1, .placement = nullptr};
   if (plan.groups.size() == 1 && !plan.spread_level) return PlaceSingle(planner, plan, required);
   return Construction(planner, plan, required).Run();
 }

@@ -10,8 +10,10 @@ namespace {
 constexpr std::array kStrategies = {
     Strategy{"topology", "lowest level that holds the gang, tightest domain, fewest children", true,
              &ChooseTightestDomain, &ChooseFewestChildren},
-    Strategy{"first-fit", "first nodes in topology order", false, &ChooseFirstDomain, &ChooseFirstChildren},
-    Strategy{"spread", "emptiest nodes first", false, &ChooseEmptiestDomain, &ChooseEmptiestChildren},
+    Strategy{"first-fit", "first nodes in topology order", false, &ChooseFirstDomain,
+             &ChooseFirstChildren},
+    Strategy{"spread", "emptiest nodes first", false, &ChooseEmptiestDomain,
+             &ChooseEmptiestChildren},
     Strategy{"random", "nodes drawn by lot: a baseline for comparisons", false, &ChooseRandomDomain,
              &ChooseRandomChildren},
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement strategy says which of several domains that would do is taken. What fits at all, and the search through the
-// levels, are the same for all of them (place.h).
+// A placement strategy says which of several domains that would do is taken. What fits at all, and
+// the search through the levels, are the same for all of them (place.h).
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ struct Pick {
 struct Strategy {
   std::string_view name;
   std::string_view summary;
-  /// True: looks for the lowest level that holds the gang and descends level by level. False: looks at the nodes of the
-  /// allowed domain directly (segments are kept all the same).
+  /// True: looks for the lowest level that holds the gang and descends level by level. False: looks
+  /// at the nodes of the allowed domain directly (segments are kept all the same).
   bool descends = true;
   /// One of the domains whose room is at least `need` (there is one).
-  std::uint32_t (*choose_domain)(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-  /// Children that carry `need` together (their sum suffices). Takes whole rooms but for one pick, so that multiples
-  /// stay multiples.
+  std::uint32_t (*choose_domain)(std::span<const std::int32_t> room, std::int32_t need,
+                                 base::Rng& rng);
+  /// Children that carry `need` together (their sum suffices). Takes whole rooms but for one pick,
+  /// so that multiples stay multiples.
   std::vector<Pick> (*choose_children)(std::span<const std::int32_t> room, std::int32_t need,
                                        base::Rng& rng);
 };
@@ -39,13 +40,21 @@ std::span<const Strategy> Strategies();
 const Strategy* FindStrategy(std::string_view name);
 
 // The rows' functions, one file each.
-std::uint32_t ChooseTightestDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::uint32_t ChooseFirstDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::vector<Pick> ChooseFirstChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::uint32_t ChooseEmptiestDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::vector<Pick> ChooseEmptiestChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::uint32_t ChooseRandomDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
-std::vector<Pick> ChooseRandomChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng);
+std::uint32_t ChooseTightestDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                   base::Rng& rng);
+std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                       base::Rng& rng);
+std::uint32_t ChooseFirstDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                base::Rng& rng);
+std::vector<Pick> ChooseFirstChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                      base::Rng& rng);
+std::uint32_t ChooseEmptiestDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                   base::Rng& rng);
+std::vector<Pick> ChooseEmptiestChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                         base::Rng& rng);
+std::uint32_t ChooseRandomDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                 base::Rng& rng);
+std::vector<Pick> ChooseRandomChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                       base::Rng& rng);
 
 }  // namespace muster::engine

@@ -13,7 +13,8 @@ GangShapeId GangShapes::Intern(const model::GangRequestPtr& request) {
   base::Writer writer;
   writer(request->groups, request->topology, request->relax);
   std::string key(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());
-  const auto [at, fresh] = ids_.try_emplace(std::move(key), static_cast<std::uint32_t>(ids_.size()));
+  const auto [at, fresh] =
+      ids_.try_emplace(std::move(key), static_cast<std::uint32_t>(ids_.size()));
   recent = {request, GangShapeId{at->second}};
   return recent.id;
 }

@@ -14,7 +14,8 @@ namespace muster::engine {
 /// What a job asks of placement, as a number: equal for jobs that can stand in for each other.
 using GangShapeId = base::Id<struct GangShapeTag>;
 
-/// Numbers requests by what placement looks at (groups, topology, relax steps), not by estimates or restart rules.
+/// Numbers requests by what placement looks at (groups, topology, relax steps), not by estimates or
+/// restart rules.
 class GangShapes {
  public:
   GangShapeId Intern(const model::GangRequestPtr& request);
@@ -25,7 +26,7 @@ class GangShapes {
     GangShapeId id;
   };
   std::unordered_map<std::string, std::uint32_t> ids_;  // look-ups only, never iterated
-  std::array<Recent, 256> recent_;                      // by address: saves encoding a request that many jobs share
+  std::array<Recent, 256> recent_;  // by address: saves encoding a request that many jobs share
 };
 
 }  // namespace muster::engine

@@ -8,7 +8,8 @@ namespace muster::engine {
 namespace {
 
 constexpr std::array kOrders = {
-    QueueOrder{"fifo", "priority class, then submission", [](const JobRow&) { return std::int64_t{0}; }},
+    QueueOrder{"fifo", "priority class, then submission",
+               [](const JobRow&) { return std::int64_t{0}; }},
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace muster::engine {
 
 /// Where a job stands in its queue: smaller is earlier. A total order, as it ends in the job's id.
 struct OrderKey {
-  std::int64_t rank = 0;   ///< of its priority: higher classes have smaller ranks
-  std::int64_t key = 0;    ///< what the queue's order says within the class
+  std::int64_t rank = 0;  ///< of its priority: higher classes have smaller ranks
+  std::int64_t key = 0;   ///< what the queue's order says within the class
   std::int64_t submitted_us = 0;
   model::JobId job;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;

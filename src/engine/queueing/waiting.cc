@@ -9,7 +9,8 @@ namespace muster::engine {
 
 void Waiting::ReadRules(const State& state, model::QueueId id, Queue& queue) const {
   const auto& rules = state.tables().policy->queues;
-  const auto at = std::ranges::find(rules, state.tables().queues[id.value].name, &model::QueuePolicy::name);
+  const auto at =
+      std::ranges::find(rules, state.tables().queues[id.value].name, &model::QueuePolicy::name);
   queue.known = at != rules.end();
   queue.blocking = queue.known ? at->blocking : model::Blocking::kBypass;
   queue.order = queue.known ? FindQueueOrder(at->order) : &QueueOrders().front();
@@ -19,7 +20,8 @@ void Waiting::ReadRules(const State& state, model::QueueId id, Queue& queue) con
 Waiting::Queue& Waiting::QueueOf(const State& state, model::QueueId id) {
   while (queues_.size() <= id.value) {
     queues_.emplace_back();
-    ReadRules(state, model::QueueId{static_cast<std::uint32_t>(queues_.size() - 1)}, queues_.back());
+    ReadRules(state, model::QueueId{static_cast<std::uint32_t>(queues_.size() - 1)},
+              queues_.back());
   }
   return queues_[id.value];
 }
@@ -109,7 +111,8 @@ void Waiting::ReadyAll() {
 
 void Waiting::PolicyChanged(const State& state) {
   ReadyAll();
-  for (std::uint32_t i = 0; i < queues_.size(); ++i) ReadRules(state, model::QueueId{i}, queues_[i]);
+  for (std::uint32_t i = 0; i < queues_.size(); ++i)
+    ReadRules(state, model::QueueId{i}, queues_[i]);
   // Orders may differ now, and with them every key.
   std::vector<std::pair<model::JobId, std::int32_t>> jobs;
   for (const Class& c : classes_) {
@@ -150,8 +153,8 @@ std::optional<Waiting::Head> Waiting::Next() {
   while (!ready_.empty()) {
     const auto [key, id] = *ready_.begin();
     Queue& queue = queues_[classes_[id.value].queue.value];
-    const bool behind = queue.blocking == model::Blocking::kStrict && !queue.blocked_heads.empty() &&
-                        *queue.blocked_heads.begin() < key;
+    const bool behind = queue.blocking == model::Blocking::kStrict &&
+                        !queue.blocked_heads.empty() && *queue.blocked_heads.begin() < key;
     if (queue.known && !behind) return Head{key.job, id};
     SetMood(id, Mood::kParked);
     queue.parked.push_back(id);

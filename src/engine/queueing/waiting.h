@@ -18,14 +18,15 @@
 
 namespace muster::engine {
 
-/// Jobs of one queue that ask for the same under the same relax step: if one cannot start, none can.
+/// Jobs of one queue that ask for the same under the same relax step: if one cannot start, none
+/// can.
 using WaitingClassId = base::Id<struct WaitingClassTag>;
 
 /// The waiting jobs in the order in which they are to be tried. Derived from the job table.
 ///
-/// Jobs are kept by class; only the head of each class that may have a chance is looked at, so that a pass over ten
-/// thousand blocked jobs of a few kinds costs a few comparisons. A class that was proved not to fit sleeps
-/// until some node that matters to it has got more room.
+/// Jobs are kept by class; only the head of each class that may have a chance is looked at, so that
+/// a pass over ten thousand blocked jobs of a few kinds costs a few comparisons. A class that was
+/// proved not to fit sleeps until some node that matters to it has got more room.
 class Waiting {
  public:
   struct Head {
@@ -43,22 +44,28 @@ class Waiting {
 
   /// Wakes classes whose chances have grown since they were put to sleep.
   void Wake(const State& state, CapacityIndex& index);
-  /// The next job to try: best class, then order, over all queues; a strict queue offers nothing behind a blocked head.
+  /// The next job to try: best class, then order, over all queues; a strict queue offers nothing
+  /// behind a blocked head.
   std::optional<Head> Next();
 
-  /// The class cannot start now. It sleeps until one of `profiles` has more room (`proved`), or just any change.
-  void Block(WaitingClassId id, const std::vector<ProfileId>& profiles, bool proved, CapacityIndex& index);
-  /// The class can never start on this cluster: it blocks nobody, and sleeps until the hardware changes.
+  /// The class cannot start now. It sleeps until one of `profiles` has more room (`proved`), or
+  /// just any change.
+  void Block(WaitingClassId id, const std::vector<ProfileId>& profiles, bool proved,
+             CapacityIndex& index);
+  /// The class can never start on this cluster: it blocks nobody, and sleeps until the hardware
+  /// changes.
   void SetNever(WaitingClassId id);
 
-  const model::GangRequestPtr& request(WaitingClassId id) const { return classes_[id.value].request; }
+  const model::GangRequestPtr& request(WaitingClassId id) const {
+    return classes_[id.value].request;
+  }
   std::int32_t relax_step(WaitingClassId id) const { return classes_[id.value].relax_step; }
 
  private:
   enum class Mood : std::uint8_t {
-    kReady,   ///< its head is in `ready_`
-    kBlocked, ///< sleeps, and blocks a strict queue
-    kParked,  ///< behind a blocked head, or in a queue that the policy does not have
+    kReady,    ///< its head is in `ready_`
+    kBlocked,  ///< sleeps, and blocks a strict queue
+    kParked,   ///< behind a blocked head, or in a queue that the policy does not have
     kNever,
   };
   struct Class {
@@ -73,7 +80,7 @@ class Waiting {
     bool known = false;
     model::Blocking blocking = model::Blocking::kBypass;
     const QueueOrder* order = nullptr;
-    std::set<OrderKey> blocked_heads;   ///< of its blocked classes
+    std::set<OrderKey> blocked_heads;  ///< of its blocked classes
     std::vector<WaitingClassId> parked;
   };
   struct Place {
@@ -98,7 +105,7 @@ class Waiting {
   GangShapes shapes_;
   std::vector<Class> classes_;
   std::map<std::tuple<GangShapeId, model::QueueId, std::int32_t>, WaitingClassId> class_ids_;
-  std::vector<Queue> queues_;   ///< by QueueId
+  std::vector<Queue> queues_;                         ///< by QueueId
   std::unordered_map<model::JobId, Place> place_of_;  // look-ups only, never iterated
   std::set<std::pair<OrderKey, WaitingClassId>> ready_;
   std::map<ProfileId, Watch> watches_;

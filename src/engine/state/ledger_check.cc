@@ -17,8 +17,7 @@ struct Recomputed {
 
 void AddRank(const Tables& tables, const JobRow& job, std::size_t rank, Recomputed& sum) {
   const model::ReplicaPlacement& placement = job.placement->ranks[rank];
-  const model::ReplicaShape& shape =
-      job.request->groups[GroupOfRank(*job.placement, rank)].shape;
+  const model::ReplicaShape& shape = job.request->groups[GroupOfRank(*job.placement, rank)].shape;
   NodeUse& use = sum.nodes[placement.node.value];
   if ((use.devices & placement.devices) != 0) {
     sum.fault = base::Format("two ranks hold one device of node {}",

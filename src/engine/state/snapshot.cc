@@ -27,9 +27,9 @@ void Archive(A& a, Hardware& v) {
 /// All but the request, which is written as a number.
 template <class A>
 void Archive(A& a, JobRow& v) {
-  a(v.placement, v.ranks_gone, v.submitted, v.eligible, v.started, v.ended, v.checkpointed, v.checkpoint_step,
-    v.queue, v.user, v.attempt, v.priority, v.ranks_left, v.ranks_started, v.restarts, v.phase, v.end,
-    v.stop_reason, v.held, v.cancelled, v.failed, v.broken);
+  a(v.placement, v.ranks_gone, v.submitted, v.eligible, v.started, v.ended, v.checkpointed,
+    v.checkpoint_step, v.queue, v.user, v.attempt, v.priority, v.ranks_left, v.ranks_started,
+    v.restarts, v.phase, v.end, v.stop_reason, v.held, v.cancelled, v.failed, v.broken);
 }
 template <class A>
 void Archive(A& a, QueueRow& v) {
@@ -61,7 +61,8 @@ void ReadTable(base::Reader& reader, base::CowTable<Row, kRows>& table) {
   bool dropped = false;
   for (std::size_t i = 0; i < size && reader.ok(); ++i) {
     if (i % kRows == 0) reader(dropped);
-    if (dropped && size - i / kRows * kRows < kRows) return reader.Fail();  // only full chunks are dropped
+    if (dropped && size - i / kRows * kRows < kRows)
+      return reader.Fail();  // only full chunks are dropped
     Row row;
     if (!dropped) reader(row);
     table.PushBack(std::move(row));
@@ -78,7 +79,8 @@ struct Requests {
 Requests CollectRequests(const Tables& tables) {
   Requests requests;
   std::unordered_map<std::string, std::uint32_t> known;  // look-ups only, never iterated
-  std::unordered_map<const model::GangRequest*, std::uint32_t> seen;  // saves encoding a shared one again
+  std::unordered_map<const model::GangRequest*, std::uint32_t>
+      seen;  // saves encoding a shared one again
   for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
     const model::GangRequestPtr& request = tables.jobs[i].request;
     std::uint32_t number = 0;
@@ -87,7 +89,8 @@ Requests CollectRequests(const Tables& tables) {
       if (fresh) {
         base::Writer writer;
         writer(*request);
-        std::string key(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());
+        std::string key(reinterpret_cast<const char*>(writer.bytes().data()),
+                        writer.bytes().size());
         const auto next = static_cast<std::uint32_t>(requests.distinct.size() + 1);
         const auto [known_at, fresh_key] = known.try_emplace(std::move(key), next);
         if (fresh_key) requests.distinct.push_back(request);
@@ -118,17 +121,20 @@ bool RefersToRows(const Tables& tables) {
                         job.phase == JobPhase::kStopping;
     if (HasPlace(job) != placed) return false;
     if (job.phase == JobPhase::kUnknown) continue;
-    if (job.queue.value >= tables.queues.size() || job.user.value >= tables.users.size()) return false;
+    if (job.queue.value >= tables.queues.size() || job.user.value >= tables.users.size())
+      return false;
     if (job.phase != JobPhase::kEnded && job.request == nullptr) return false;
     if (!HasPlace(job)) continue;
-    if (job.request == nullptr || job.placement->group_sizes.size() != job.request->groups.size()) return false;
+    if (job.request == nullptr || job.placement->group_sizes.size() != job.request->groups.size())
+      return false;
     std::int64_t ranks = 0;
     for (const std::int32_t size : job.placement->group_sizes) {
       if (size < 0) return false;
       ranks += size;
     }
     if (ranks != static_cast<std::int64_t>(job.placement->ranks.size())) return false;
-    if (job.ranks_gone != nullptr && job.ranks_gone->size() * 64 < job.placement->ranks.size()) return false;
+    if (job.ranks_gone != nullptr && job.ranks_gone->size() * 64 < job.placement->ranks.size())
+      return false;
     for (const model::ReplicaPlacement& rank : job.placement->ranks) {
       if (rank.node.value >= tables.nodes.size()) return false;
     }
@@ -140,7 +146,8 @@ bool RefersToRows(const Tables& tables) {
 
 std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
   base::Writer writer;
-  writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.hardware, *tables.extended_names);
+  writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.hardware,
+         *tables.extended_names);
   WriteTable(writer, tables.nodes);
   WriteTable(writer, tables.queues);
   WriteTable(writer, tables.users);
@@ -156,8 +163,8 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   reader(version);
   if (!reader.ok() || version != kFormatVersion) {
     return base::Error{base::ErrorCode::kInvalid,
-                       base::Format("snapshot format {} is not the one this build reads ({})", version,
-                                    kFormatVersion),
+                       base::Format("snapshot format {} is not the one this build reads ({})",
+                                    version, kFormatVersion),
                        ""};
   }
   Tables tables;
@@ -168,14 +175,16 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   reader(policy, tables.seed, tables.latest, hardware, extended_names);
   tables.policy = std::make_shared<const model::Policy>(std::move(policy));
   tables.hardware = std::make_shared<const std::vector<Hardware>>(std::move(hardware));
-  tables.extended_names = std::make_shared<const std::vector<std::string>>(std::move(extended_names));
+  tables.extended_names =
+      std::make_shared<const std::vector<std::string>>(std::move(extended_names));
   ReadTable(reader, tables.nodes);
   ReadTable(reader, tables.queues);
   ReadTable(reader, tables.users);
   reader(requests.distinct, requests.of_job);
   ReadTable(reader, tables.jobs);
   const base::Error damaged{base::ErrorCode::kInvalid, "the snapshot is damaged or cut short", ""};
-  if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size()) return damaged;
+  if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size())
+    return damaged;
   for (std::size_t i = 0; i < requests.of_job.size(); ++i) {
     const std::uint32_t number = requests.of_job[i];
     if (number > requests.distinct.size()) return damaged;

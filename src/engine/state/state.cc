@@ -56,7 +56,8 @@ JobRow& State::MutableJob(model::JobId id) {
 }
 
 void State::ForgetAround(model::JobId id) {
-  // The chunk of this job may be complete now, and the one that has just become old enough may have been for long.
+  // The chunk of this job may be complete now, and the one that has just become old enough may have
+  // been for long.
   constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
   ForgetChunkIfEnded(id.value / kRows);
   const std::size_t old_enough = tables_.jobs.size() / kRows;
@@ -66,7 +67,9 @@ void State::ForgetAround(model::JobId id) {
 
 void State::ForgetChunkIfEnded(std::size_t chunk) {
   constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
-  if ((chunk + 1) * kRows + kKeptJobs > tables_.jobs.size() || tables_.jobs.IsDropped(chunk * kRows)) return;
+  if ((chunk + 1) * kRows + kKeptJobs > tables_.jobs.size() ||
+      tables_.jobs.IsDropped(chunk * kRows))
+    return;
   for (std::size_t i = chunk * kRows; i < (chunk + 1) * kRows; ++i) {
     const JobPhase phase = tables_.jobs[i].phase;
     if (phase != JobPhase::kEnded && phase != JobPhase::kUnknown) return;

@@ -14,7 +14,8 @@
 
 namespace muster::engine {
 
-/// So many of the latest jobs stay known after their end; what is older is history, which others keep.
+/// So many of the latest jobs stay known after their end; what is older is history, which others
+/// keep.
 inline constexpr std::uint32_t kKeptJobs = 16'384;
 
 /// What one replica takes of a node besides what its placement names.
@@ -23,8 +24,9 @@ struct Charge {
   const model::ReplicaShape& shape;
 };
 
-/// The tables with the operations that keep them consistent: names to ids, nodes, the ledger of who holds what, a log
-/// of changed nodes for the capacity index, and trials that can be undone. Single-threaded.
+/// The tables with the operations that keep them consistent: names to ids, nodes, the ledger of who
+/// holds what, a log of changed nodes for the capacity index, and trials that can be undone.
+/// Single-threaded.
 class State {
  public:
   State() = default;
@@ -44,11 +46,12 @@ class State {
   }
 
   JobRow& MutableJob(model::JobId id);  ///< grows the table up to `id`
-  /// Forgets jobs that ended long ago: all but the `kKeptJobs` latest, 256 at a time. Call when `id` has just ended.
+  /// Forgets jobs that ended long ago: all but the `kKeptJobs` latest, 256 at a time. Call when
+  /// `id` has just ended.
   void ForgetAround(model::JobId id);
   void SetPolicy(std::shared_ptr<const model::Policy> policy);
   void SetSeed(std::uint64_t seed) { tables_.seed = seed; }
-  void Advance(base::Instant now);      ///< time never goes back
+  void Advance(base::Instant now);  ///< time never goes back
 
   model::QueueId InternQueue(std::string_view name);
   model::UserId InternUser(std::string_view name);
@@ -61,7 +64,8 @@ class State {
   void SetFaulty(model::NodeId id, model::DeviceMask devices);
   void SetForeign(model::NodeId id, model::DeviceMask devices);
 
-  /// Rebuilds the domain tree where nodes or levels changed. Call before anything that looks at topology.
+  /// Rebuilds the domain tree where nodes or levels changed. Call before anything that looks at
+  /// topology.
   void RefreshTopology();
 
   /// Enters what a replica takes. Taking a device twice is a bug and ends the program.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the engine's state. Everything else the engine keeps (index, queues, deadlines) is derived from these and
-// can be rebuilt; only these are in snapshots and views.
+// The rows of the engine's state. Everything else the engine keeps (index, queues, deadlines) is
+// derived from these and can be rebuilt; only these are in snapshots and views.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,8 @@ struct NodeUse {
   base::MilliCpu cpu;
   base::Bytes memory;
   std::int64_t nics = 0;
-  std::vector<std::int64_t> extended;  ///< by the order of the tables' `extended_names`; may be shorter
+  std::vector<std::int64_t>
+      extended;  ///< by the order of the tables' `extended_names`; may be shorter
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
@@ -50,7 +51,8 @@ inline bool IsSchedulable(const NodeRow& row) {
   return row.state == model::NodeState::kReady && !row.gone;
 }
 
-/// What nodes of the same make have in common: everything that decides whether a replica could ever fit, but labels.
+/// What nodes of the same make have in common: everything that decides whether a replica could ever
+/// fit, but labels.
 struct Hardware {
   base::MilliCpu cpu;
   base::Bytes memory;
@@ -68,25 +70,25 @@ struct JobRow {
   /// Bit per rank that is gone; null while none or all are.
   std::shared_ptr<const std::vector<std::uint64_t>> ranks_gone;
   base::Instant submitted;
-  base::Instant eligible;        ///< not to be started before
+  base::Instant eligible;  ///< not to be started before
   base::Instant started;
   base::Instant ended;
-  base::Instant checkpointed;    ///< when the last accepted checkpoint was reported
+  base::Instant checkpointed;  ///< when the last accepted checkpoint was reported
   std::int64_t checkpoint_step = 0;
   model::QueueId queue;
   model::UserId user;
   model::Attempt attempt;
   std::int32_t priority = 0;
-  std::int32_t ranks_left = 0;     ///< ranks that still hold their place
+  std::int32_t ranks_left = 0;  ///< ranks that still hold their place
   std::int32_t ranks_started = 0;
-  std::int32_t restarts = 0;       ///< after failures of its own
+  std::int32_t restarts = 0;  ///< after failures of its own
   JobPhase phase = JobPhase::kUnknown;
   model::JobEnd end = model::JobEnd::kCompleted;
   model::ReasonCode stop_reason = model::ReasonCode::kPlaced;  ///< why it was told to stop
   bool held = false;
   bool cancelled = false;
-  bool failed = false;    ///< a task of this attempt ended badly
-  bool broken = false;    ///< a node of this attempt was lost
+  bool failed = false;  ///< a task of this attempt ended badly
+  bool broken = false;  ///< a node of this attempt was lost
 };
 
 /// Does the job hold a place?

@@ -35,9 +35,8 @@ class DomainNames {
 }  // namespace
 
 const std::string* FindLabel(const model::Labels& labels, std::string_view key) {
-  const auto at = std::ranges::lower_bound(labels, key, {}, [](const auto& label) -> std::string_view {
-    return label.first;
-  });
+  const auto at = std::ranges::lower_bound(
+      labels, key, {}, [](const auto& label) -> std::string_view { return label.first; });
   return at != labels.end() && at->first == key ? &at->second : nullptr;
 }
 
@@ -58,14 +57,16 @@ Topology::Topology(const std::vector<model::Level>& levels, const std::vector<No
     DomainIndex parent = 0;
     for (std::size_t i = 0; i < depth; ++i) {
       const std::string* label = FindLabel(nodes[n].spec->labels, levels[i].label);
-      parent = label != nullptr ? names[i].Find(parent, *label) : names[i].Alone(nodes[n].spec->name);
+      parent =
+          label != nullptr ? names[i].Find(parent, *label) : names[i].Alone(nodes[n].spec->name);
       paths[n][i] = parent;
     }
   }
 
   std::vector<std::size_t> order(nodes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return paths[a] < paths[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return paths[a] < paths[b]; });
   std::vector<std::vector<DomainIndex>> sorted_paths;
   std::vector<Node> sorted_nodes;
   sorted_paths.reserve(nodes.size());
@@ -131,7 +132,7 @@ std::string Topology::DomainName(LevelIndex level, DomainIndex index) const {
   std::string name = levels_[AsSize(level)].names[index];
   DomainIndex parent = domain(level, index).parent;
   for (LevelIndex above = level + 1; above < top(); ++above) {
-    name = levels_[AsSize(above)].names[parent] + "/" + name;
+    name.insert(0, levels_[AsSize(above)].names[parent] + "/");
     parent = domain(above, parent).parent;
   }
   return name;

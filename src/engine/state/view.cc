@@ -9,8 +9,8 @@
 namespace muster::engine {
 namespace {
 
-/// Adds a node's devices to the inventory. A device counts once, by the first of: unknown, faulty, foreign, draining or
-/// allocated, idle.
+/// Adds a node's devices to the inventory. A device counts once, by the first of: unknown, faulty,
+/// foreign, draining or allocated, idle.
 void Count(const NodeRow& row, Inventory& counts) {
   const auto add = [&counts](model::DeviceState state, int devices) {
     counts[static_cast<std::size_t>(state)] += devices;

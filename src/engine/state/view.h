@@ -19,7 +19,7 @@ namespace muster::engine {
 struct Tables;
 
 enum class JobPhase : std::uint8_t {
-  kUnknown,   ///< no such job
+  kUnknown,  ///< no such job
   kHeld,
   kWaiting,
   kStarting,  ///< has its place, no task has reported yet
@@ -32,15 +32,15 @@ enum class JobPhase : std::uint8_t {
 /// A job as readers see it.
 struct JobView {
   JobPhase phase = JobPhase::kUnknown;
-  model::Attempt attempt;              ///< 0 before the first start
+  model::Attempt attempt;  ///< 0 before the first start
   base::Instant submitted;
-  base::Instant started;               ///< of the latest attempt
-  base::Instant ended;                 ///< if kEnded
+  base::Instant started;  ///< of the latest attempt
+  base::Instant ended;    ///< if kEnded
   model::JobEnd end = model::JobEnd::kCompleted;
-  model::GangRequestPtr request;       ///< null once ended
-  model::GangPlacementPtr placement;   ///< null unless it holds a place
+  model::GangRequestPtr request;      ///< null once ended
+  model::GangPlacementPtr placement;  ///< null unless it holds a place
   std::int32_t priority = 0;
-  std::string_view queue;              ///< valid while the view lives
+  std::string_view queue;  ///< valid while the view lives
   std::string_view user;
 };
 
@@ -64,16 +64,18 @@ class View {
   View() = default;
   explicit View(std::shared_ptr<const Tables> tables) : tables_(std::move(tables)) {}
 
-  std::uint32_t job_count() const;   ///< ids below this may exist
+  std::uint32_t job_count() const;  ///< ids below this may exist
   JobView Job(model::JobId job) const;
   std::uint32_t node_count() const;
   NodeView Node(model::NodeId node) const;
   std::optional<model::NodeId> FindNode(std::string_view name) const;
 
-  /// Levels from the inside out: 0 = node, 1 = innermost network level, ..., `level_count() - 1` = any.
+  /// Levels from the inside out: 0 = node, 1 = innermost network level, ..., `level_count() - 1` =
+  /// any.
   int level_count() const;
   std::string_view LevelName(int level) const;
-  /// Number of the domain of `level` that the node is in; domains of a level are numbered in topology order.
+  /// Number of the domain of `level` that the node is in; domains of a level are numbered in
+  /// topology order.
   std::uint32_t DomainOf(model::NodeId node, int level) const;
   std::uint32_t DomainCount(int level) const;
   std::string DomainName(int level, std::uint32_t domain) const;

@@ -10,7 +10,8 @@ std::uint32_t ChooseFirstDomain(std::span<const std::int32_t> room, std::int32_t
   return static_cast<std::uint32_t>(at - room.begin());
 }
 
-std::vector<Pick> ChooseFirstChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng&) {
+std::vector<Pick> ChooseFirstChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                      base::Rng&) {
   std::vector<Pick> chosen;
   for (std::uint32_t i = 0; i < room.size() && need > 0; ++i) {
     if (room[i] <= 0) continue;

@@ -6,7 +6,8 @@
 
 namespace muster::engine {
 
-std::uint32_t ChooseRandomDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng) {
+std::uint32_t ChooseRandomDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                 base::Rng& rng) {
   const auto fits = std::ranges::count_if(room, [need](std::int32_t r) { return r >= need; });
   auto draw = rng.Below(static_cast<std::uint64_t>(fits));
   for (std::uint32_t i = 0; i < room.size(); ++i) {
@@ -15,7 +16,8 @@ std::uint32_t ChooseRandomDomain(std::span<const std::int32_t> room, std::int32_
   return 0;  // not reached: one of the `fits` was drawn
 }
 
-std::vector<Pick> ChooseRandomChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng& rng) {
+std::vector<Pick> ChooseRandomChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                       base::Rng& rng) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < room.size(); ++i) {
     if (room[i] > 0) order.push_back(i);

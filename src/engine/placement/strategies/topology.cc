@@ -14,8 +14,8 @@ struct Child {
   std::uint32_t index = 0;
 };
 
-/// Children with room, most room first, equal ones by index. Rooms are small numbers, so many children are sorted by
-/// counting.
+/// Children with room, most room first, equal ones by index. Rooms are small numbers, so many
+/// children are sorted by counting.
 std::vector<Child> ByFallingRoom(std::span<const std::int32_t> room) {
   std::vector<Child> children;
   std::int32_t most = 0;
@@ -35,11 +35,13 @@ std::vector<Child> ByFallingRoom(std::span<const std::int32_t> room) {
   for (const Child& child : children) ++start[static_cast<std::size_t>(most - child.room) + 1];
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
   std::vector<Child> sorted(children.size());
-  for (const Child& child : children) sorted[start[static_cast<std::size_t>(most - child.room)]++] = child;
+  for (const Child& child : children)
+    sorted[start[static_cast<std::size_t>(most - child.room)]++] = child;
   return sorted;
 }
 
-/// Sums of the largest 0, 1, 2, ... rooms until they reach `need`: as many entries as children are needed, plus one.
+/// Sums of the largest 0, 1, 2, ... rooms until they reach `need`: as many entries as children are
+/// needed, plus one.
 std::vector<std::int64_t> SumsUntil(const std::vector<Child>& children, std::int32_t need) {
   std::vector<std::int64_t> sums = {0};
   for (const Child& child : children) {
@@ -52,17 +54,20 @@ std::vector<std::int64_t> SumsUntil(const std::vector<Child>& children, std::int
 
 }  // namespace
 
-std::uint32_t ChooseTightestDomain(std::span<const std::int32_t> room, std::int32_t need, base::Rng&) {
+std::uint32_t ChooseTightestDomain(std::span<const std::int32_t> room, std::int32_t need,
+                                   base::Rng&) {
   // Two passes that vectorise: the least sufficient room, then where it is first.
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
-  for (const std::int32_t r : room) least = std::min(least, r >= need ? r : std::numeric_limits<std::int32_t>::max());
+  for (const std::int32_t r : room)
+    least = std::min(least, r >= need ? r : std::numeric_limits<std::int32_t>::max());
   return static_cast<std::uint32_t>(std::ranges::find(room, least) - room.begin());
 }
 
-/// The fewest children whose rooms reach `need`; among such sets, small rooms go first: each pick is the
-/// smallest that still lets the largest others finish. Large domains stay whole, and the last ranks do not open a
-/// big empty domain.
-std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::int32_t need, base::Rng&) {
+/// The fewest children whose rooms reach `need`; among such sets, small rooms go first: each pick
+/// is the smallest that still lets the largest others finish. Large domains stay whole, and the
+/// last ranks do not open a big empty domain.
+std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::int32_t need,
+                                       base::Rng&) {
   const std::vector<Child> children = ByFallingRoom(room);
   const std::vector<std::int64_t> sums = SumsUntil(children, need);
   const std::size_t picks = sums.size() - 1;
@@ -72,7 +77,8 @@ std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::
   std::int32_t rest = need;
   for (std::size_t i = 1; i <= picks; ++i) {
     const std::int64_t least = std::max<std::int64_t>(1, rest - sums[picks - i]);
-    auto end = std::ranges::partition_point(children, [&](const Child& c) { return c.room >= least; });
+    auto end =
+        std::ranges::partition_point(children, [&](const Child& c) { return c.room >= least; });
     auto at = static_cast<std::size_t>(end - children.begin()) - 1;
     while (used[at]) --at;
     // Of equal rooms the first in topology order that is free.
