@@ -11,6 +11,7 @@ COMPARISONS = {
     "<=": lambda measured, bound: measured <= bound,
     ">=": lambda measured, bound: measured >= bound,
     "==": lambda measured, bound: measured == bound,
+    "within 1 % of": lambda measured, bound: abs(measured - bound) <= 0.01 * bound,
 }
 
 
