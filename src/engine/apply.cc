@@ -46,6 +46,7 @@ void Engine::Impl::On(const model::JobChanged& fact, base::Instant) {
   switch (fact.change) {
     case model::JobChanged::Change::kHold:
       waiting.Remove(fact.job);
+      if (waits) DropDeadlines(fact.job);
       state.MutableJob(fact.job).held = true;
       if (waits) state.MutableJob(fact.job).phase = JobPhase::kHeld;
       break;
@@ -103,9 +104,6 @@ bool Engine::Impl::IsCurrent(model::JobId job, model::Attempt attempt) const {
 void Engine::Impl::On(const model::TaskStarted& fact, base::Instant) {
   if (!IsCurrent(fact.job, fact.attempt)) return;
   JobRow& row = state.MutableJob(fact.job);
-  const auto ranks = static_cast<std::int64_t>(row.placement->ranks.size());
-  row.ranks_started = static_cast<std::int32_t>(
-      std::min(ranks, std::int64_t{row.ranks_started} + std::max(0, fact.ranks.count)));
   if (row.phase == JobPhase::kStarting) row.phase = JobPhase::kRunning;
 }
 
@@ -136,6 +134,8 @@ void Engine::Impl::On(const model::PolicyActivated& fact, base::Instant) {
   state.SetPolicy(std::make_shared<const model::Policy>(fact.policy));
   waiting.PolicyChanged(state);
 }
+
+void Engine::Impl::On(const model::Tick&, base::Instant) {}
 
 std::int32_t Engine::Impl::ReleaseRanks(model::JobId job, model::RankRange ranks) {
   JobRow& row = state.MutableJob(job);

@@ -62,7 +62,8 @@ class Engine {
 
   /// Takes in a fact. Facts about unknown jobs or nodes, or of older attempts, change nothing.
   void Apply(const model::Input& input);
-  /// Takes every decision that is due at `now`, until the budget ends; each is committed.
+  /// Takes every decision that is due at `now`, until the budget ends; each is committed. `now` is
+  /// the time of the latest input; where only time has passed, apply a `Tick` first.
   Pass Decide(base::Instant now, WorkBudget budget);
   /// Enters a recorded decision. `now` is the time of the pass that took it.
   void Commit(const model::Decision& decision, base::Instant now);

@@ -34,6 +34,7 @@ struct Engine::Impl {
   void On(const model::StopConfirmed& fact, base::Instant at);
   void On(const model::CheckpointReported& fact, base::Instant at);
   void On(const model::PolicyActivated& fact, base::Instant at);
+  void On(const model::Tick& fact, base::Instant at);
   /// The job if it has a place and `attempt` is its present one.
   bool IsCurrent(model::JobId job, model::Attempt attempt) const;
   /// Gives back what ranks hold; those already gone are left out. Returns how many were released.
@@ -72,8 +73,11 @@ struct Engine::Impl {
     model::Attempt attempt;  ///< for kTimeLimit; a deadline of an older attempt is void
     friend auto operator<=>(const Deadline&, const Deadline&) = default;
   };
-  /// Adds the deadlines of a job whose phase has just become what it is.
+  /// What time will bring for a job, as long as its row stays as it is.
+  std::vector<Deadline> DeadlinesOf(model::JobId job) const;
+  /// Call after a job's phase has become what it is, and before it changes again.
   void SetDeadlines(model::JobId job);
+  void DropDeadlines(model::JobId job);
 
   /// A plan with the versions that it is good for.
   struct CachedPlan {
@@ -95,6 +99,8 @@ struct Engine::Impl {
   std::uint64_t passes = 0;
 };
 
+/// How long a job may take to stop.
+base::Duration GraceOf(const JobRow& row);
 /// How many relax steps of a request are due after `waited`.
 std::int32_t RelaxStepAfter(const model::GangRequest& request, base::Duration waited);
 

@@ -49,10 +49,6 @@ ReasonCode EndReason(const JobRow& row) {
   return ReasonCode::kPlaced;
 }
 
-base::Duration GraceOf(const JobRow& row) {
-  return row.request->checkpoint ? row.request->checkpoint->grace : base::Duration{};
-}
-
 /// What follows an attempt of which nothing is left.
 model::Decision AfterAttempt(model::JobId job, const JobRow& row, ReasonCode why) {
   const auto finish = [job](JobEnd end, ReasonCode code) -> model::Decision {
@@ -80,6 +76,10 @@ model::Decision AfterAttempt(model::JobId job, const JobRow& row, ReasonCode why
 
 }  // namespace
 
+base::Duration GraceOf(const JobRow& row) {
+  return row.request->checkpoint ? row.request->checkpoint->grace : base::Duration{};
+}
+
 std::optional<model::Decision> Engine::Impl::Settle(model::JobId job) const {
   const JobRow& row = state.job(job);
   if (row.phase == JobPhase::kEnded) return std::nullopt;
@@ -104,6 +104,7 @@ void Engine::Impl::On(const model::StartGang& decision, base::Instant now) {
   const model::JobId job = decision.job;
   MUSTER_CHECK(state.HasJob(job) && state.job(job).phase == JobPhase::kWaiting);
   waiting.Remove(job);
+  DropDeadlines(job);
   JobRow& row = state.MutableJob(job);
   const model::GangPlacement& placement = *decision.placement;
   row.placement = decision.placement;
@@ -111,7 +112,6 @@ void Engine::Impl::On(const model::StartGang& decision, base::Instant now) {
   row.attempt = decision.attempt;
   row.started = now;
   row.ranks_left = static_cast<std::int32_t>(placement.ranks.size());
-  row.ranks_started = 0;
   row.phase = JobPhase::kStarting;
   row.stop_reason = ReasonCode::kPlaced;
   row.failed = false;
@@ -132,6 +132,7 @@ void Engine::Impl::On(const model::StartGang& decision, base::Instant now) {
 
 void Engine::Impl::On(const model::StopGang& decision, base::Instant) {
   MUSTER_CHECK(IsCurrent(decision.job, decision.attempt));
+  DropDeadlines(decision.job);
   JobRow& row = state.MutableJob(decision.job);
   row.phase = JobPhase::kStopping;
   row.stop_reason = decision.reason.code;
@@ -142,11 +143,11 @@ void Engine::Impl::LeavePlace(JobRow& row) {
   MUSTER_CHECK(row.ranks_left == 0);
   row.placement = nullptr;
   row.ranks_gone = nullptr;
-  row.ranks_started = 0;
 }
 
 void Engine::Impl::On(const model::RequeueJob& decision, base::Instant) {
   MUSTER_CHECK(IsCurrent(decision.job, decision.attempt));
+  DropDeadlines(decision.job);
   JobRow& row = state.MutableJob(decision.job);
   if (decision.reason.code == ReasonCode::kTaskFailed) ++row.restarts;
   LeavePlace(row);
@@ -159,6 +160,7 @@ void Engine::Impl::On(const model::RequeueJob& decision, base::Instant) {
 void Engine::Impl::On(const model::FinishJob& decision, base::Instant now) {
   MUSTER_CHECK(state.HasJob(decision.job) && state.job(decision.job).phase != JobPhase::kEnded);
   waiting.Remove(decision.job);
+  DropDeadlines(decision.job);
   JobRow& row = state.MutableJob(decision.job);
   LeavePlace(row);
   row.request = nullptr;

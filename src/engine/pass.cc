@@ -31,24 +31,37 @@ std::int32_t RelaxStepAfter(const model::GangRequest& request, base::Duration wa
       request.relax, [waited](const model::RelaxStep& step) { return waited >= step.after; }));
 }
 
-void Engine::Impl::SetDeadlines(model::JobId job) {
+std::vector<Engine::Impl::Deadline> Engine::Impl::DeadlinesOf(model::JobId job) const {
   const JobRow& row = state.job(job);
-  const base::Instant now = state.tables().latest;
+  std::vector<Deadline> out;
   if (row.phase == JobPhase::kWaiting) {
-    if (row.eligible > now) deadlines.insert({row.eligible, DeadlineKind::kEligible, job, {}});
+    out.push_back({row.eligible, DeadlineKind::kEligible, job, {}});
     for (const model::RelaxStep& step : row.request->relax) {
-      const base::Instant at = row.submitted + step.after;
-      if (at > now) deadlines.insert({at, DeadlineKind::kRelax, job, {}});
+      out.push_back({row.submitted + step.after, DeadlineKind::kRelax, job, {}});
     }
   } else if (HasPlace(row) && row.phase != JobPhase::kStopping &&
              !row.request->time_limit.IsZero()) {
-    deadlines.insert(
+    out.push_back(
         {row.started + row.request->time_limit, DeadlineKind::kTimeLimit, job, row.attempt});
+  }
+  return out;
+}
+
+void Engine::Impl::SetDeadlines(model::JobId job) {
+  for (const Deadline& deadline : DeadlinesOf(job)) {
+    // What a waiting job has passed already was counted when it was put into the queue.
+    const bool passed =
+        deadline.kind != DeadlineKind::kTimeLimit && deadline.at <= state.tables().latest;
+    if (!passed) deadlines.insert(deadline);
   }
 }
 
+void Engine::Impl::DropDeadlines(model::JobId job) {
+  for (const Deadline& deadline : DeadlinesOf(job)) deadlines.erase(deadline);
+}
+
 Pass Engine::Impl::Decide(base::Instant now, WorkBudget budget) {
-  state.Advance(now);
+  MUSTER_CHECK(now == state.tables().latest);  // a pass at another time could not be replayed
   state.RefreshTopology();
   Pass pass;
   TakeDeadlines(now, pass);
@@ -75,15 +88,13 @@ void Engine::Impl::TakeDeadlines(base::Instant now, Pass& pass) {
     deadlines.erase(deadlines.begin());
     const JobRow& row = state.job(due.job);
     if (due.kind == DeadlineKind::kTimeLimit) {
-      if (!IsCurrent(due.job, due.attempt) || row.phase == JobPhase::kStopping ||
-          row.ranks_left == 0)
-        continue;
-      const base::Duration grace =
-          row.request->checkpoint ? row.request->checkpoint->grace : base::Duration{};
-      Take(model::StopGang{due.job, due.attempt, grace, {ReasonCode::kTimeLimit, 0}}, now, pass);
+      if (row.ranks_left == 0) continue;
+      Take(model::StopGang{due.job, due.attempt, GraceOf(row), {ReasonCode::kTimeLimit, 0}}, now,
+           pass);
       continue;
     }
-    if (row.phase != JobPhase::kWaiting || row.eligible > now) continue;
+    MUSTER_CHECK(row.phase == JobPhase::kWaiting);
+    if (row.eligible > now) continue;
     waiting.Remove(due.job);
     waiting.Add(state, due.job, RelaxStepAfter(*row.request, now - row.submitted));
   }

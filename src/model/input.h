@@ -96,9 +96,13 @@ struct PolicyActivated {
   Policy policy;
 };
 
+/// Time has passed and nothing else: a deadline came due. Every pass stands at the time of an
+/// input, so that inputs and decisions together replay it.
+struct Tick {};
+
 using Fact = std::variant<JobSubmitted, JobChanged, NodeSeen, NodeGone, NodeStateChanged,
                           HealthReported, ForeignUsage, TaskStarted, TaskExited, StopConfirmed,
-                          CheckpointReported, PolicyActivated>;
+                          CheckpointReported, PolicyActivated, Tick>;
 
 /// A fact and when it was taken in; instants never go back.
 struct Input {
@@ -158,6 +162,8 @@ template <class A>
 void Archive(A& a, PolicyActivated& v) {
   a(v.policy);
 }
+template <class A>
+void Archive(A&, Tick&) {}
 template <class A>
 void Archive(A& a, Input& v) {
   a(v.at, v.fact);

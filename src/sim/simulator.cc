@@ -235,6 +235,7 @@ SimulationResult Simulator::Run() {
     now_ = *next;
     usage_.Advance(now_);
     const std::int64_t before = result_.events + result_.decisions;
+    ApplyFact(model::Tick{});
     ApplyDue();
     DecideAll();
     ExplainArrivals();

@@ -113,6 +113,7 @@ class World {
   }
   /// Decides until nothing more is due.
   std::vector<model::Decision> Decide() {
+    if (inputs.empty() || inputs.back().at != now) Tell(model::Tick{});
     std::vector<model::Decision> all;
     engine::Pass pass;
     do {

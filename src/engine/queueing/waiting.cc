@@ -170,7 +170,7 @@ void Waiting::Block(WaitingClassId id, const std::vector<ProfileId>& profiles, b
     const auto [at, fresh] = watches_.try_emplace(profile);
     Watch& watch = at->second;
     if (fresh) watch.seen = index.Get(profile).changes();
-    watch.classes.push_back(id);
+    watch.classes.insert(id);
   }
 }
 

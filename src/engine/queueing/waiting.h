@@ -89,7 +89,7 @@ class Waiting {
   };
   struct Watch {
     Profile::Changes seen;
-    std::vector<WaitingClassId> classes;
+    std::set<WaitingClassId> classes;
   };
 
   Queue& QueueOf(const State& state, model::QueueId id);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/state/snapshot.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "base/archive.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "model/check_request.h"
 
@@ -28,8 +31,8 @@ void Archive(A& a, Hardware& v) {
 template <class A>
 void Archive(A& a, JobRow& v) {
   a(v.placement, v.ranks_gone, v.submitted, v.eligible, v.started, v.ended, v.checkpointed,
-    v.checkpoint_step, v.queue, v.user, v.attempt, v.priority, v.ranks_left, v.ranks_started,
-    v.restarts, v.phase, v.end, v.stop_reason, v.held, v.cancelled, v.failed, v.broken);
+    v.checkpoint_step, v.queue, v.user, v.attempt, v.priority, v.ranks_left, v.restarts, v.phase,
+    v.end, v.stop_reason, v.held, v.cancelled, v.failed, v.broken);
 }
 template <class A>
 void Archive(A& a, QueueRow& v) {
@@ -43,6 +46,29 @@ void Archive(A& a, UserRow& v) {
 namespace {
 
 constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::size_t kChecksumBytes = 8;
+
+std::array<std::uint8_t, kChecksumBytes> ChecksumOf(std::span<const std::uint8_t> bytes) {
+  base::StreamHash hash;
+  hash.Add(bytes);
+  std::array<std::uint8_t, kChecksumBytes> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<std::uint8_t>(hash.Value() >> (8 * i));
+  }
+  return out;
+}
+
+/// At the end, so that damage is noticed before a number is believed.
+void AppendChecksum(std::vector<std::uint8_t>& bytes) {
+  const auto checksum = ChecksumOf(bytes);
+  bytes.insert(bytes.end(), checksum.begin(), checksum.end());
+}
+
+bool HasChecksum(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= kChecksumBytes &&
+         std::ranges::equal(ChecksumOf(bytes.first(bytes.size() - kChecksumBytes)),
+                            bytes.last(kChecksumBytes));
+}
 
 template <class Row, std::size_t kRows>
 void WriteTable(base::Writer& writer, const base::CowTable<Row, kRows>& table) {
@@ -154,19 +180,24 @@ std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
   const Requests requests = CollectRequests(tables);
   writer(requests.distinct, requests.of_job);
   WriteTable(writer, tables.jobs);
-  return std::move(writer).Take();
+  std::vector<std::uint8_t> bytes = std::move(writer).Take();
+  AppendChecksum(bytes);
+  return bytes;
 }
 
 base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
-  base::Reader reader(bytes);
+  const base::Error damaged{base::ErrorCode::kInvalid, "the snapshot is damaged or cut short", ""};
+  if (bytes.size() < kChecksumBytes) return damaged;
+  base::Reader reader(bytes.first(bytes.size() - kChecksumBytes));
   std::uint32_t version = 0;
   reader(version);
-  if (!reader.ok() || version != kFormatVersion) {
+  if (version != kFormatVersion) {  // first, as another version may have another checksum
     return base::Error{base::ErrorCode::kInvalid,
                        base::Format("snapshot format {} is not the one this build reads ({})",
                                     version, kFormatVersion),
                        ""};
   }
+  if (!HasChecksum(bytes)) return damaged;
   Tables tables;
   model::Policy policy;
   std::vector<Hardware> hardware;
@@ -182,7 +213,6 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   ReadTable(reader, tables.users);
   reader(requests.distinct, requests.of_job);
   ReadTable(reader, tables.jobs);
-  const base::Error damaged{base::ErrorCode::kInvalid, "the snapshot is damaged or cut short", ""};
   if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size())
     return damaged;
   for (std::size_t i = 0; i < requests.of_job.size(); ++i) {

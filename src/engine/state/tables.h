@@ -80,8 +80,7 @@ struct JobRow {
   model::Attempt attempt;
   std::int32_t priority = 0;
   std::int32_t ranks_left = 0;  ///< ranks that still hold their place
-  std::int32_t ranks_started = 0;
-  std::int32_t restarts = 0;  ///< after failures of its own
+  std::int32_t restarts = 0;    ///< after failures of its own
   JobPhase phase = JobPhase::kUnknown;
   model::JobEnd end = model::JobEnd::kCompleted;
   model::ReasonCode stop_reason = model::ReasonCode::kPlaced;  ///< why it was told to stop
