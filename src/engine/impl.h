@@ -56,8 +56,8 @@ struct Engine::Impl {
 
   // --- pass.cc: one pass
   Pass Decide(base::Instant now, WorkBudget budget);
-  void TakeDeadlines(base::Instant now, Pass& pass);
-  void SettleAll(base::Instant now, Pass& pass);
+  void TakeDeadlines(base::Instant now, WorkBudget budget, Pass& pass);
+  void SettleAll(base::Instant now, WorkBudget budget, Pass& pass);
   void StartWaiting(base::Instant now, WorkBudget budget, Pass& pass);
   void TryStart(Waiting::Head head, base::Instant now, Pass& pass);
   void Take(model::Decision decision, base::Instant now, Pass& pass);

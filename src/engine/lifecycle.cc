@@ -166,6 +166,7 @@ void Engine::Impl::On(const model::FinishJob& decision, base::Instant now) {
   row.request = nullptr;
   row.phase = JobPhase::kEnded;
   row.end = decision.end;
+  row.stop_reason = decision.reason.code;
   row.ended = now;
   unsettled.erase(decision.job);
   placed.erase(decision.job);

@@ -62,6 +62,7 @@ void CheckSegments(const TaskGroup& group, const TopologyRequest& topology, cons
   for (const Segment& segment : topology.segments) {
     if (segment.size <= 0) continue;  // reported once, below
     const bool rigid = group.min_replicas == group.replicas;
+    if (group.replicas < segment.size && rigid) continue;  // one short run
     if (group.replicas % segment.size != 0) {
       Add(errors, path + ".replicas",
           Format("{} is not a multiple of the segment size {}", group.replicas, segment.size));
@@ -117,6 +118,11 @@ void CheckTopology(const TopologyRequest& topology, Errors& errors) {
 
 Errors CheckRequest(const GangRequest& request) {
   Errors errors;
+  if (request.groups.size() > kMaxGroups) {
+    Add(errors, "spec.tasks",
+        Format("{} task groups; at most {}", request.groups.size(), kMaxGroups));
+    return errors;
+  }
   if (request.groups.empty()) Add(errors, "spec.tasks", "a job needs at least one task group");
   std::int64_t total = 0;
   for (std::size_t i = 0; i < request.groups.size(); ++i) {

@@ -20,7 +20,7 @@ struct JobSubmitted {
   std::string user;
   std::int32_t priority = 0;   ///< the value of its class
   base::Duration start_after;  ///< from submission
-  GangRequestPtr request;      ///< validated by the gate (`engine::CheckRequest`)
+  GangRequestPtr request;      ///< validated by the gate (`CheckRequest`)
 };
 
 struct JobChanged {

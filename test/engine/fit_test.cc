@@ -51,6 +51,9 @@ struct Probe {
     shape.Refresh(state.tables());
     return shape;
   }
+  engine::ReplicaNeed NeedOf(const ReplicaShape& request) const {
+    return ShapeOf(request).NeedOn(*state.node(node).spec);
+  }
   std::int32_t Slots(const ReplicaShape& request) const {
     return engine::Slots(ShapeOf(request), state.tables(), state.node(node));
   }
@@ -202,8 +205,8 @@ const ReasonCase kReasonCases[] = {
      [](Probe& p) { p.state.SetForeign(p.node, 0x1f); },
      {}},
     {"Busy", ReasonCode::kDevicesBusy, [](Probe& p) { p.Take(0x1f, Gpus(5)); }, {}},
-    {"BusyWhereNeitherFaultNorForeignAloneIsToBlame",
-     ReasonCode::kDevicesBusy,
+    {"FaultyWhereFaultsAndForeignUseTogetherAreToBlame",
+     ReasonCode::kDevicesFaulty,
      [](Probe& p) {
        p.Take(0xf, Gpus(4));
        p.state.SetFaulty(p.node, 0x10);
@@ -323,9 +326,9 @@ TEST(Fit, ProportionalShareIsFloored) {
   spec.memory = base::Bytes::Of(1000);
   for (const Case& c : {Case{1, 14'285, 142}, Case{2, 28'571, 285}, Case{7, 100'000, 1000}}) {
     Probe probe(spec);
-    const HardwareFit fit = probe.ShapeOf(Gpus(c.gpus)).fit(0);
-    EXPECT_EQ(fit.cpu, base::MilliCpu::Of(c.cpu)) << c.gpus;
-    EXPECT_EQ(fit.memory, base::Bytes::Of(c.memory)) << c.gpus;
+    const engine::ReplicaNeed need = probe.NeedOf(Gpus(c.gpus));
+    EXPECT_EQ(need.cpu, base::MilliCpu::Of(c.cpu)) << c.gpus;
+    EXPECT_EQ(need.memory, base::Bytes::Of(c.memory)) << c.gpus;
     EXPECT_EQ(probe.Slots(Gpus(c.gpus)), 7 / c.gpus);
   }
 }
@@ -334,25 +337,25 @@ TEST(Fit, ProportionalShareOfHugeMemoryDoesNotOverflow) {
   model::NodeSpec spec = GpuNode("a", 8);
   spec.memory = base::Bytes::Of(INT64_MAX);
   const Probe probe(spec);
-  EXPECT_EQ(probe.ShapeOf(Gpus(8)).fit(0).memory, base::Bytes::Of(INT64_MAX));
-  EXPECT_EQ(probe.ShapeOf(Gpus(4)).fit(0).memory, base::Bytes::Of(INT64_MAX / 2));
+  EXPECT_EQ(probe.NeedOf(Gpus(8)).memory, base::Bytes::Of(INT64_MAX));
+  EXPECT_EQ(probe.NeedOf(Gpus(4)).memory, base::Bytes::Of(INT64_MAX / 2));
 }
 
 TEST(Fit, WithoutDefaultsAJobThatAsksOnlyForGpusTakesNothingElse) {
   Probe probe(GpuNode("a", 8));
   probe.resource_default = ResourceDefault::kNone;
-  const HardwareFit fit = probe.ShapeOf(Gpus(4)).fit(0);
-  EXPECT_EQ(fit.cpu, base::MilliCpu{});
-  EXPECT_EQ(fit.memory, base::Bytes{});
+  const engine::ReplicaNeed need = probe.NeedOf(Gpus(4));
+  EXPECT_EQ(need.cpu, base::MilliCpu{});
+  EXPECT_EQ(need.memory, base::Bytes{});
 }
 
 TEST(Fit, AskedAmountsReplaceTheShareOneByOne) {
   const Probe probe(GpuNode("a", 8));
   ReplicaShape shape = Gpus(4);
   shape.cpu = base::MilliCpu::Of(1000);
-  const HardwareFit fit = probe.ShapeOf(shape).fit(0);
-  EXPECT_EQ(fit.cpu, base::MilliCpu::Of(1000));
-  EXPECT_EQ(fit.memory, base::Bytes::Of(512 * kGiB));
+  const engine::ReplicaNeed need = probe.NeedOf(shape);
+  EXPECT_EQ(need.cpu, base::MilliCpu::Of(1000));
+  EXPECT_EQ(need.memory, base::Bytes::Of(512 * kGiB));
 }
 
 TEST(Fit, LabelOperators) {
@@ -583,7 +586,8 @@ RC_GTEST_PROP(FitProperty, SlotsIsHowManyCanBeClaimed, ()) {
     const model::DeviceMask devices = engine::PickDevices(
         fit, engine::FreeDevices(probe.state.node(probe.node)), shape.devices());
     RC_ASSERT(std::popcount(devices) == shape.devices());
-    probe.Take(devices, request, fit.cpu.value(), fit.memory.value());
+    const engine::ReplicaNeed need = probe.NeedOf(request);
+    probe.Take(devices, request, need.cpu.value(), need.memory.value());
   }
   RC_ASSERT(probe.Slots(request) == 0);
   RC_ASSERT(probe.Why(request) != ReasonCode::kCapacity);

@@ -121,6 +121,7 @@ std::vector<Fact> SomeFacts() {
       StopConfirmed{.job = {1}, .attempt = {2}, .ranks = {3, 4}},
       CheckpointReported{.job = {1}, .attempt = {2}, .step = 1'000'000},
       PolicyActivated{.policy = SomePolicy()},
+      Tick{},
   };
 }
 
@@ -136,7 +137,7 @@ std::vector<Decision> SomeDecisions() {
   };
 }
 
-static_assert(std::variant_size_v<Fact> == 12, "add the new fact to SomeFacts");
+static_assert(std::variant_size_v<Fact> == 13, "add the new fact to SomeFacts");
 static_assert(std::variant_size_v<Decision> == 4, "add the new decision to SomeDecisions");
 
 /// Reads `bytes` as a T. Reading must end, in whatever state.

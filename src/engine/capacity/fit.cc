@@ -14,7 +14,9 @@ namespace {
 using model::DeviceMask;
 using model::ReasonCode;
 
-constexpr std::int64_t kMostSlots = std::numeric_limits<std::uint16_t>::max();
+// More replicas than a node would ever run; so small that the sum over a million nodes fits its 32
+// bits.
+constexpr std::int64_t kMostSlots = 2047;
 
 bool Tolerates(const std::vector<model::Toleration>& tolerations, const model::Taint& taint) {
   return std::ranges::any_of(tolerations, [&](const model::Toleration& toleration) {
@@ -34,6 +36,9 @@ std::int64_t AmountOf(const std::vector<model::NamedAmount>& amounts, const std:
 
 /// A node's share of `amount` for `devices` of its `total` devices.
 std::int64_t Share(std::int64_t amount, int devices, std::size_t total) {
+  constexpr std::int64_t kFitsTimesDevices =
+      std::numeric_limits<std::int64_t>::max() / model::kMaxDevicesPerNode;
+  if (amount <= kFitsTimesDevices) return amount * devices / static_cast<std::int64_t>(total);
   __extension__ using Wide = __int128;
   return static_cast<std::int64_t>(static_cast<Wide>(amount) * devices / static_cast<Wide>(total));
 }
@@ -66,20 +71,23 @@ struct Room {
   std::int64_t nics = 0;
 };
 
-void Limit(std::int64_t& slots, std::int64_t room, std::int64_t need) {
-  if (need > 0) slots = std::min(slots, room <= 0 ? 0 : room / need);
+/// How often `need` goes into `room`, at most `slots` times.
+std::int64_t Limited(std::int64_t slots, std::int64_t room, std::int64_t need) {
+  if (need <= 0) return slots;
+  return room <= 0 ? 0 : std::min(slots, room / need);
 }
 
-std::int64_t CountSlots(const Shape& shape, const HardwareFit& fit, const Room& room) {
+std::int64_t CountSlots(const Shape& shape, const HardwareFit& fit, const model::NodeSpec& spec,
+                        const Room& room) {
   std::int64_t slots = kMostSlots;
   if (shape.devices() > 0) {
     slots = std::popcount(room.devices & fit.matching) / shape.devices();
     if (slots == 0) return 0;
   }
-  Limit(slots, room.cpu, fit.cpu.value());
-  Limit(slots, room.memory, fit.memory.value());
-  Limit(slots, room.nics, shape.request().nics);
-  return slots;
+  const ReplicaNeed need = shape.NeedOn(spec);
+  slots = Limited(slots, room.cpu, need.cpu.value());
+  slots = Limited(slots, room.memory, need.memory.value());
+  return Limited(slots, room.nics, shape.request().nics);
 }
 
 std::int64_t ExtendedLeft(const Tables& tables, const NodeRow& row,
@@ -100,8 +108,20 @@ Room RoomNow(const NodeRow& row) {
 }  // namespace
 
 void Shape::Refresh(const Tables& tables) {
-  const auto& known = *tables.hardware;
-  for (std::size_t i = fits_.size(); i < known.size(); ++i) fits_.push_back(FitFor(known[i]));
+  for (std::size_t i = fits_.size(); i < tables.hardware.size(); ++i) {
+    fits_.push_back(FitFor(tables.hardware[i]));
+  }
+}
+
+ReplicaNeed Shape::NeedOn(const model::NodeSpec& spec) const {
+  const bool proportional =
+      default_ == model::ResourceDefault::kProportional && devices() > 0 && !spec.devices.empty();
+  const auto share = [&](std::int64_t amount) {
+    return proportional ? Share(amount, devices(), spec.devices.size()) : 0;
+  };
+  return {
+      .cpu = request_.cpu ? *request_.cpu : base::MilliCpu::Of(share(spec.cpu.value())),
+      .memory = request_.memory ? *request_.memory : base::Bytes::Of(share(spec.memory.value()))};
 }
 
 HardwareFit Shape::FitFor(const Hardware& hardware) const {
@@ -129,19 +149,6 @@ HardwareFit Shape::FitFor(const Hardware& hardware) const {
   }
   fit.groups = SplitByGroup(hardware.devices, fit.matching);
 
-  const bool proportional = default_ == model::ResourceDefault::kProportional && devices() > 0 &&
-                            !hardware.devices.empty();
-  const auto share = [&](std::int64_t amount) {
-    return proportional ? Share(amount, devices(), hardware.devices.size()) : 0;
-  };
-  fit.cpu = request_.cpu.value_or(base::MilliCpu::Of(share(hardware.cpu.value())));
-  fit.memory = request_.memory.value_or(base::Bytes::Of(share(hardware.memory.value())));
-  if (fit.cpu > hardware.cpu || fit.memory > hardware.memory || request_.nics > hardware.nics) {
-    refuse(ReasonCode::kNodeTooSmall);
-  }
-  for (const model::NamedAmount& extra : request_.extended) {
-    if (extra.amount > AmountOf(hardware.extended, extra.name)) refuse(ReasonCode::kNodeTooSmall);
-  }
   return fit;
 }
 
@@ -167,9 +174,9 @@ bool LabelsMatch(const model::ReplicaShape& shape, const model::NodeSpec& spec) 
 std::int32_t Slots(const Shape& shape, const Tables& tables, const NodeRow& row) {
   const HardwareFit& fit = shape.fit(row.hardware);
   if (fit.never || !IsSchedulable(row)) return 0;
-  std::int64_t slots = CountSlots(shape, fit, RoomNow(row));
+  std::int64_t slots = CountSlots(shape, fit, *row.spec, RoomNow(row));
   for (const model::NamedAmount& extra : shape.request().extended) {
-    Limit(slots, ExtendedLeft(tables, row, extra), extra.amount);
+    slots = Limited(slots, ExtendedLeft(tables, row, extra), extra.amount);
   }
   return static_cast<std::int32_t>(slots);
 }
@@ -179,33 +186,55 @@ std::int32_t SlotsWhenEmpty(const Shape& shape, const Tables& tables, const Node
   if (fit.never || row.gone) return 0;
   NodeRow empty;
   empty.spec = row.spec;
-  std::int64_t slots = CountSlots(shape, fit, RoomNow(empty));
+  std::int64_t slots = CountSlots(shape, fit, *row.spec, RoomNow(empty));
   for (const model::NamedAmount& extra : shape.request().extended) {
-    Limit(slots, ExtendedLeft(tables, empty, extra), extra.amount);
+    slots = Limited(slots, ExtendedLeft(tables, empty, extra), extra.amount);
   }
   return static_cast<std::int32_t>(slots);
 }
+
+namespace {
+
+/// Would one replica be too much for the node even if it were empty?
+bool IsTooSmall(const Shape& shape, const model::NodeSpec& spec) {
+  const ReplicaNeed need = shape.NeedOn(spec);
+  if (need.cpu > spec.cpu || need.memory > spec.memory || shape.request().nics > spec.nics)
+    return true;
+  return std::ranges::any_of(shape.request().extended, [&](const model::NamedAmount& extra) {
+    return extra.amount > AmountOf(spec.extended, extra.name);
+  });
+}
+
+/// Why too few devices are free: the cause without which there would be enough.
+ReasonCode WhyTooFewDevices(const Shape& shape, const HardwareFit& fit, const NodeRow& row) {
+  const auto enough_in = [&](const NodeRow& other) {
+    return std::popcount(FreeDevices(other) & fit.matching) >= shape.devices();
+  };
+  NodeRow healthy = row;
+  healthy.faulty = 0;
+  if (enough_in(healthy)) return ReasonCode::kDevicesFaulty;
+  NodeRow ours = row;
+  ours.foreign = 0;
+  if (enough_in(ours)) return ReasonCode::kDevicesForeign;
+  healthy.foreign = 0;
+  return enough_in(healthy) ? ReasonCode::kDevicesFaulty : ReasonCode::kDevicesBusy;
+}
+
+}  // namespace
 
 ReasonCode WhyNoSlot(const Shape& shape, const Tables& tables, const NodeRow& row) {
   if (!IsSchedulable(row)) return ReasonCode::kNodeNotReady;
   if (!LabelsMatch(shape.request(), *row.spec)) return ReasonCode::kLabelMismatch;
   const HardwareFit& fit = shape.fit(row.hardware);
-  if (fit.never) return *fit.never;
+  const bool too_small = IsTooSmall(shape, *row.spec);
+  if (fit.never) return too_small ? std::min(*fit.never, ReasonCode::kNodeTooSmall) : *fit.never;
+  if (too_small) return ReasonCode::kNodeTooSmall;
   const Room room = RoomNow(row);
-  if (std::popcount(room.devices & fit.matching) < shape.devices()) {
-    // Name the cause without which there would be enough.
-    NodeRow healthy = row;
-    healthy.faulty = 0;
-    if (std::popcount(FreeDevices(healthy) & fit.matching) >= shape.devices())
-      return ReasonCode::kDevicesFaulty;
-    NodeRow ours = row;
-    ours.foreign = 0;
-    if (std::popcount(FreeDevices(ours) & fit.matching) >= shape.devices())
-      return ReasonCode::kDevicesForeign;
-    return ReasonCode::kDevicesBusy;
-  }
-  if (room.cpu < fit.cpu.value()) return ReasonCode::kCpuShort;
-  if (room.memory < fit.memory.value()) return ReasonCode::kMemoryShort;
+  if (std::popcount(room.devices & fit.matching) < shape.devices())
+    return WhyTooFewDevices(shape, fit, row);
+  const ReplicaNeed need = shape.NeedOn(*row.spec);
+  if (room.cpu < need.cpu.value()) return ReasonCode::kCpuShort;
+  if (room.memory < need.memory.value()) return ReasonCode::kMemoryShort;
   if (room.nics < shape.request().nics) return ReasonCode::kNicsShort;
   for (const model::NamedAmount& extra : shape.request().extended) {
     if (ExtendedLeft(tables, row, extra) < extra.amount) return ReasonCode::kExtendedShort;

@@ -19,6 +19,10 @@ struct HardwareFit {
   model::DeviceMask matching = 0;          ///< devices that it may use
   std::vector<model::DeviceMask>
       groups;  ///< `matching` by NVLink or NUMA group; empty if there is just one
+};
+
+/// CPU and memory that one replica takes on a node.
+struct ReplicaNeed {
   base::MilliCpu cpu;
   base::Bytes memory;
 };
@@ -30,7 +34,6 @@ class Shape {
       : request_(request), default_(resource_default) {}
 
   const model::ReplicaShape& request() const { return request_; }
-  model::ResourceDefault resource_default() const { return default_; }
   /// Devices of each replica. Devices are not shared yet, so a part of one takes all of it.
   int devices() const { return static_cast<int>((request_.gpu.value() + 999) / 1000); }
   bool HasSelector() const { return !request_.selector.empty(); }
@@ -38,6 +41,8 @@ class Shape {
   /// Learns makes of nodes that came since the last call.
   void Refresh(const Tables& tables);
   const HardwareFit& fit(std::uint32_t hardware) const { return fits_[hardware]; }
+  /// What was asked for, or the share of the node's that goes with the devices.
+  ReplicaNeed NeedOn(const model::NodeSpec& spec) const;
 
  private:
   HardwareFit FitFor(const Hardware& hardware) const;

@@ -55,6 +55,21 @@ const Profile& CapacityIndex::Get(ProfileId id) {
   return *entry.profile;
 }
 
+Profile::Changes CapacityIndex::News(ProfileId id, Profile::Changes seen, std::uint64_t from) {
+  if (entries_[id.value].profile != nullptr) return Get(id).changes();
+  const Entry& entry = Use(id);
+  const auto changes = state_->ChangesSince(from);
+  if (!changes) return {.growth = seen.growth + 1, .any = seen.any + 1};
+  for (const NodeChange& change : *changes) {
+    if (change.trial) continue;
+    ++work_;
+    seen.any = seen.any + 1;
+    const NodeRow& row = state_->node(state_->tables().topology->node_at(change.position));
+    if (Slots(*entry.shape, state_->tables(), row) > 0) ++seen.growth;
+  }
+  return seen;
+}
+
 const Profile& CapacityIndex::WhenEmpty(ProfileId id) {
   Entry& entry = Use(id);
   if (entry.empty == nullptr) {
@@ -86,7 +101,7 @@ std::string CapacityIndex::Verify() {
 std::int64_t CapacityIndex::TakeWork() { return std::exchange(work_, 0); }
 
 void CapacityIndex::DropOldest() {
-  const std::size_t bytes_each = 8 * (std::size_t{state_->tables().topology->node_count()} + 1);
+  const std::size_t bytes_each = 5 * (std::size_t{state_->tables().topology->node_count()} + 1);
   if (live_ < std::max(kFewestProfiles, kMostBytes / bytes_each)) return;
   Entry* oldest = nullptr;
   for (Entry& entry : entries_) {

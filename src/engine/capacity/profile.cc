@@ -46,7 +46,12 @@ std::int64_t Profile::CatchUp(const State& state) {
     return topology.node_count();
   }
   if (mode_ == Mode::kWhenEmpty) return 0;  // what runs, and in which state, makes no difference
-  for (const Position position : *changes) Update(topology, position, SlotsAt(state, position));
+  // News first, so that it counts even where a trial touched the same node.
+  for (const bool trial : {false, true}) {
+    for (const NodeChange& change : *changes) {
+      if (change.trial == trial) Update(topology, change, SlotsAt(state, change.position));
+    }
+  }
   log_position_ = state.change_end();
   return static_cast<std::int64_t>(changes->size());
 }
@@ -133,14 +138,15 @@ void Profile::UpdatePresent(const Topology& topology, Position position, std::in
   present_[d] |= RoomBit(after);
 }
 
-void Profile::Update(const Topology& topology, Position position, std::int32_t slots) {
+void Profile::Update(const Topology& topology, NodeChange change, std::int32_t slots) {
+  const Position position = change.position;
   LevelRoom* room = &levels_.front();
   const std::int32_t ruled_before = room->capacity[position];
   const std::int32_t before = room->raw.empty() ? room->capacity[position] : room->raw[position];
   std::int32_t delta = slots - before;
   if (delta == 0) return;
-  ++changes_.any;
-  if (delta > 0) ++changes_.growth;
+  if (!change.trial) ++changes_.any;
+  if (!change.trial && delta > 0) ++changes_.growth;
   for (LevelIndex level = 0; level < topology.level_count() && delta != 0; ++level) {
     room = &levels_[static_cast<std::size_t>(level)];
     const DomainIndex d = topology.DomainAt(level, position);

@@ -82,7 +82,7 @@ class Profile {
 
   std::int32_t SlotsAt(const State& state, Position position) const;
   void Rebuild(const State& state);
-  void Update(const Topology& topology, Position position, std::int32_t slots);
+  void Update(const Topology& topology, NodeChange change, std::int32_t slots);
   void UpdatePresent(const Topology& topology, Position position, std::int32_t before,
                      std::int32_t after);
 

@@ -25,12 +25,7 @@ const model::QueuePolicy* QueueRules(const Tables& tables, model::QueueId queue)
 /// What a job does that is not waiting for a place.
 std::optional<ReasonCode> NotWaiting(const Tables& tables, const JobRow& row) {
   if (row.phase == JobPhase::kHeld) return ReasonCode::kHeldByUser;
-  if (row.phase == JobPhase::kStopping) return row.stop_reason;
-  if (row.phase == JobPhase::kEnded) {
-    constexpr std::array kEnds = {ReasonCode::kCompleted, ReasonCode::kTaskFailed,
-                                  ReasonCode::kCancelled, ReasonCode::kTimeLimit};
-    return kEnds[static_cast<std::size_t>(row.end)];
-  }
+  if (row.phase == JobPhase::kStopping || row.phase == JobPhase::kEnded) return row.stop_reason;
   if (row.phase != JobPhase::kWaiting) return ReasonCode::kPlaced;
   if (QueueRules(tables, row.queue) == nullptr) return ReasonCode::kUnknownQueue;
   if (row.eligible > tables.latest) return ReasonCode::kStartAfter;
@@ -58,18 +53,22 @@ std::vector<Reason> CountCauses(const Tables& tables, const model::ReplicaShape&
 
 /// Places in the order: jobs before it in its own queue and in others.
 void CountAhead(const Tables& tables, model::JobId job, Explanation& out) {
-  const auto key_of = [&](const JobRow& row, model::JobId id) {
-    const model::QueuePolicy* rules = QueueRules(tables, row.queue);
-    return KeyOf(rules == nullptr ? QueueOrders().front() : *FindQueueOrder(rules->order), row, id);
+  std::vector<const QueueOrder*> orders;  // by queue
+  for (std::uint32_t q = 0; q < tables.queues.size(); ++q) {
+    const model::QueuePolicy* rules = QueueRules(tables, model::QueueId{q});
+    orders.push_back(rules == nullptr ? &QueueOrders().front() : FindQueueOrder(rules->order));
+  }
+  const auto key_of = [&](std::uint32_t id) {
+    const JobRow& row = tables.jobs[id];
+    return KeyOf(*orders[row.queue.value], row, model::JobId{id});
   };
-  const JobRow& own = tables.jobs[job.value];
-  const OrderKey own_key = key_of(own, job);
+  const OrderKey own_key = key_of(job.value);
   out.position = 1;
   for (std::uint32_t i = 0; i < tables.jobs.size(); ++i) {
     const JobRow& row = tables.jobs[i];
     if (row.phase != JobPhase::kWaiting || row.eligible > tables.latest || i == job.value) continue;
-    if (!(key_of(row, model::JobId{i}) < own_key)) continue;
-    ++(row.queue == own.queue ? out.position : out.ahead);
+    if (key_of(i) < own_key)
+      ++(row.queue == tables.jobs[job.value].queue ? out.position : out.ahead);
   }
 }
 
@@ -91,7 +90,7 @@ void DescribeRoom(Planner& planner, const GangPlan& plan, LevelIndex level, Expl
 
 void ExplainWaiting(const Tables& tables, const JobRow& row, std::int64_t work_limit,
                     Explanation& out) {
-  State state(tables);
+  State state = State::Scratch(tables);
   CapacityIndex index(state);
   // A search step looks at most at every node once or so; the limit in work units becomes one in
   // steps.

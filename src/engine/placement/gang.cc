@@ -11,8 +11,8 @@ using model::ReasonCode;
 /// Device models of the cluster in order of first appearance.
 std::vector<std::string> ModelsOf(const Tables& tables) {
   std::vector<std::string> models;
-  for (const Hardware& hardware : *tables.hardware) {
-    for (const model::Device& device : hardware.devices) {
+  for (std::size_t i = 0; i < tables.hardware.size(); ++i) {
+    for (const model::Device& device : tables.hardware[i].devices) {
       if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
     }
   }
@@ -51,14 +51,17 @@ class LevelNames {
   std::optional<model::Reason>& fault_;
 };
 
-LevelRules RulesOf(const model::TopologyRequest& topology, LevelNames& names) {
+/// A group smaller than a segment is one short run: all of it in one domain.
+LevelRules RulesOf(const model::TopologyRequest& topology, std::int32_t replicas,
+                   LevelNames& names) {
   LevelRules rules;
   const auto at = [&](const std::string& name) -> LevelRule& {
     const auto level = static_cast<std::size_t>(names.Find(name));
     if (rules.size() <= level) rules.resize(level + 1);
     return rules[level];
   };
-  for (const model::Segment& segment : topology.segments) at(segment.level).multiple = segment.size;
+  for (const model::Segment& segment : topology.segments)
+    at(segment.level).multiple = std::min(segment.size, replicas);
   if (!topology.anti_affinity.empty()) {
     // Of the levels below too: a domain that is not the whole of the named one must not take two
     // either.
@@ -74,7 +77,7 @@ LevelRules RulesOf(const model::TopologyRequest& topology, LevelNames& names) {
 LevelIndex GangPlan::RequiredAfter(base::Duration waited) const {
   LevelIndex level = required;
   for (const RelaxPlan& step : relax) {
-    if (waited >= step.after) level = step.required;
+    if (waited >= step.after) level = std::max(level, step.required);  // weaker, never stricter
   }
   return std::min(level, fabric);
 }
@@ -94,8 +97,8 @@ GangPlan PlanGang(const model::GangRequest& request, const State& state, Capacit
     plan.max_skew = request.topology.spread->max_skew;
   }
   if (!request.topology.preferred.empty()) names.Find(request.topology.preferred);
-  const LevelRules rules = RulesOf(request.topology, names);
   for (const model::TaskGroup& group : request.groups) {
+    const LevelRules rules = RulesOf(request.topology, group.replicas, names);
     GroupPlan part{
         .replicas = group.replicas, .min_replicas = group.min_replicas, .step = group.step};
     for (const model::ReplicaShape& shape : SingleModelShapes(group.shape, tables)) {

@@ -62,11 +62,12 @@ Ranks MakeRanks(const State& state, const Shape& shape, const NodeShares& shares
     const model::NodeId node = state.tables().topology->node_at(share.position);
     const NodeRow& row = state.node(node);
     const HardwareFit& fit = shape.fit(row.hardware);
+    const ReplicaNeed need = shape.NeedOn(*row.spec);
     model::DeviceMask free = devices > 0 ? FreeDevices(row) : 0;
     for (std::int32_t i = 0; i < share.replicas; ++i) {
       const model::DeviceMask mask = devices > 0 ? PickDevices(fit, free, devices) : 0;
       free &= ~mask;
-      ranks.push_back({.node = node, .devices = mask, .cpu = fit.cpu, .memory = fit.memory});
+      ranks.push_back({.node = node, .devices = mask, .cpu = need.cpu, .memory = need.memory});
     }
   }
   return ranks;
@@ -288,6 +289,10 @@ class Construction {
   /// All groups inside one domain, each beside those placed before it.
   std::optional<std::vector<Ranks>> Build(DomainRef domain, const Sizes& sizes) {
     std::vector<Ranks> groups(sizes.size());
+    for (const GroupPlan& group : plan_.groups) {
+      for (const ProfileId id : group.variants)
+        planner_.index.Get(id);  // up to date before the trial
+    }
     planner_.state.BeginTrial();
     bool complete = true;
     for (const std::size_t g : order_) {

@@ -55,6 +55,7 @@ void Waiting::Add(const State& state, model::JobId job, std::int32_t relax_step)
     std::erase(queue.parked, id);
     c.mood = Mood::kReady;
   }
+  if (IsUnproved(c)) c.mood = Mood::kReady;
   PutHead(id);
 }
 
@@ -70,8 +71,12 @@ void Waiting::Remove(model::JobId job) {
   }
   TakeHead(place.id);
   c.jobs.erase(place.key);
+  if (IsUnproved(c)) c.mood = Mood::kReady;
   PutHead(place.id);
 }
+
+/// What one head's search did not find, another's may: only a proof holds for the whole class.
+bool Waiting::IsUnproved(const Class& c) { return c.mood == Mood::kBlocked && !c.proved; }
 
 void Waiting::TakeHead(WaitingClassId id) {
   Class& c = classes_[id.value];
@@ -133,7 +138,8 @@ void Waiting::Wake(const State& state, CapacityIndex& index) {
   seen_changes_ = state.change_end();
   std::vector<ProfileId> done;
   for (auto& [id, watch] : watches_) {
-    const Profile::Changes now = index.Get(id).changes();
+    const Profile::Changes now = index.News(id, watch.seen, watch.seen_to);
+    watch.seen_to = state.change_end();
     if (now == watch.seen) continue;
     const bool grew = now.growth != watch.seen.growth;
     watch.seen = now;
@@ -169,7 +175,10 @@ void Waiting::Block(WaitingClassId id, const std::vector<ProfileId>& profiles, b
   for (const ProfileId profile : profiles) {
     const auto [at, fresh] = watches_.try_emplace(profile);
     Watch& watch = at->second;
-    if (fresh) watch.seen = index.Get(profile).changes();
+    if (fresh) {
+      watch.seen = index.Get(profile).changes();
+      watch.seen_to = seen_changes_;
+    }
     watch.classes.insert(id);
   }
 }

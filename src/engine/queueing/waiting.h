@@ -59,7 +59,6 @@ class Waiting {
   const model::GangRequestPtr& request(WaitingClassId id) const {
     return classes_[id.value].request;
   }
-  std::int32_t relax_step(WaitingClassId id) const { return classes_[id.value].relax_step; }
 
  private:
   enum class Mood : std::uint8_t {
@@ -89,6 +88,7 @@ class Waiting {
   };
   struct Watch {
     Profile::Changes seen;
+    std::uint64_t seen_to = 0;  ///< position in the change log
     std::set<WaitingClassId> classes;
   };
 
@@ -99,6 +99,7 @@ class Waiting {
   void TakeHead(WaitingClassId id);
   void PutHead(WaitingClassId id);
   void SetMood(WaitingClassId id, Mood mood);
+  static bool IsUnproved(const Class& c);
   void Unpark(Queue& queue);
   void ReadyAll();
 

@@ -25,7 +25,7 @@ void Archive(A& a, NodeRow& v) {
 }
 template <class A>
 void Archive(A& a, Hardware& v) {
-  a(v.cpu, v.memory, v.nics, v.devices, v.anonymous, v.extended, v.taints);
+  a(v.devices, v.anonymous, v.taints);
 }
 /// All but the request, which is written as a number.
 template <class A>
@@ -131,12 +131,13 @@ Requests CollectRequests(const Tables& tables) {
 
 /// Everything that a row refers to exists. Numbers inside rows are checked by the ledger.
 bool RefersToRows(const Tables& tables) {
-  for (const Hardware& hardware : *tables.hardware) {
-    if (hardware.devices.size() > static_cast<std::size_t>(model::kMaxDevicesPerNode)) return false;
+  for (std::size_t i = 0; i < tables.hardware.size(); ++i) {
+    if (tables.hardware[i].devices.size() > static_cast<std::size_t>(model::kMaxDevicesPerNode))
+      return false;
   }
   for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
     const NodeRow& row = tables.nodes[i];
-    if (row.spec == nullptr || row.hardware >= tables.hardware->size() ||
+    if (row.spec == nullptr || row.hardware >= tables.hardware.size() ||
         row.spec->devices.size() > static_cast<std::size_t>(model::kMaxDevicesPerNode)) {
       return false;
     }
@@ -172,8 +173,8 @@ bool RefersToRows(const Tables& tables) {
 
 std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
   base::Writer writer;
-  writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.hardware,
-         *tables.extended_names);
+  writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.extended_names);
+  WriteTable(writer, tables.hardware);
   WriteTable(writer, tables.nodes);
   WriteTable(writer, tables.queues);
   WriteTable(writer, tables.users);
@@ -200,12 +201,11 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   if (!HasChecksum(bytes)) return damaged;
   Tables tables;
   model::Policy policy;
-  std::vector<Hardware> hardware;
   std::vector<std::string> extended_names;
   Requests requests;
-  reader(policy, tables.seed, tables.latest, hardware, extended_names);
+  reader(policy, tables.seed, tables.latest, extended_names);
+  ReadTable(reader, tables.hardware);
   tables.policy = std::make_shared<const model::Policy>(std::move(policy));
-  tables.hardware = std::make_shared<const std::vector<Hardware>>(std::move(hardware));
   tables.extended_names =
       std::make_shared<const std::vector<std::string>>(std::move(extended_names));
   ReadTable(reader, tables.nodes);

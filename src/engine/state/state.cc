@@ -2,22 +2,31 @@
 #include "engine/state/state.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <memory>
 
+#include "base/archive.h"
 #include "base/check.h"
 
 namespace muster::engine {
 namespace {
 
 Hardware HardwareOf(const model::NodeSpec& spec) {
-  return {.cpu = spec.cpu,
-          .memory = spec.memory,
-          .nics = spec.nics,
-          .devices = spec.devices,
-          .anonymous = spec.anonymous_devices,
-          .extended = spec.extended,
-          .taints = spec.taints};
+  return {.devices = spec.devices, .anonymous = spec.anonymous_devices, .taints = spec.taints};
+}
+
+std::string KeyOf(Hardware hardware) {
+  base::Writer writer;
+  writer(hardware.devices, hardware.anonymous, hardware.taints);
+  return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
+}
+
+/// May a replica take these devices? Of anonymous ones only the number means something.
+bool AreFree(const NodeRow& row, model::DeviceMask devices) {
+  const model::DeviceMask free = FreeDevices(row);
+  if (!row.spec->anonymous_devices) return (devices & ~free) == 0;
+  return (devices & row.use.devices) == 0 && std::popcount(devices) <= std::popcount(free);
 }
 
 }  // namespace
@@ -48,6 +57,16 @@ State::State(Tables tables) : tables_(std::move(tables)), topology_stale_(false)
   for (std::uint32_t i = 0; i < tables_.users.size(); ++i) {
     user_ids_.emplace(tables_.users[i].name, model::UserId{i});
   }
+  for (std::uint32_t i = 0; i < tables_.hardware.size(); ++i) {
+    hardware_ids_.emplace(KeyOf(tables_.hardware[i]), i);
+  }
+}
+
+State State::Scratch(const Tables& tables) {
+  State state;
+  state.tables_ = tables;
+  state.topology_stale_ = false;
+  return state;
 }
 
 JobRow& State::MutableJob(model::JobId id) {
@@ -60,9 +79,9 @@ void State::ForgetAround(model::JobId id) {
   // been for long.
   constexpr std::size_t kRows = decltype(tables_.jobs)::kRowsPerChunk;
   ForgetChunkIfEnded(id.value / kRows);
-  const std::size_t old_enough = tables_.jobs.size() / kRows;
-  constexpr std::size_t kKeptChunks = kKeptJobs / kRows;
-  if (old_enough > kKeptChunks) ForgetChunkIfEnded(old_enough - kKeptChunks - 1);
+  for (; (next_to_age_ + 1) * kRows + kKeptJobs <= tables_.jobs.size(); ++next_to_age_) {
+    ForgetChunkIfEnded(next_to_age_);
+  }
 }
 
 void State::ForgetChunkIfEnded(std::size_t chunk) {
@@ -71,8 +90,7 @@ void State::ForgetChunkIfEnded(std::size_t chunk) {
       tables_.jobs.IsDropped(chunk * kRows))
     return;
   for (std::size_t i = chunk * kRows; i < (chunk + 1) * kRows; ++i) {
-    const JobPhase phase = tables_.jobs[i].phase;
-    if (phase != JobPhase::kEnded && phase != JobPhase::kUnknown) return;
+    if (tables_.jobs[i].phase != JobPhase::kEnded) return;
   }
   tables_.jobs.DropChunk(chunk);
 }
@@ -106,14 +124,10 @@ std::optional<model::NodeId> State::FindNode(std::string_view name) const {
 }
 
 std::uint32_t State::InternHardware(const model::NodeSpec& spec) {
-  const Hardware wanted = HardwareOf(spec);
-  const auto& known = *tables_.hardware;
-  const auto at = std::ranges::find(known, wanted);
-  if (at != known.end()) return static_cast<std::uint32_t>(at - known.begin());
-  auto grown = std::make_shared<std::vector<Hardware>>(known);
-  grown->push_back(wanted);
-  tables_.hardware = std::move(grown);
-  return static_cast<std::uint32_t>(tables_.hardware->size() - 1);
+  const auto [at, fresh] = hardware_ids_.try_emplace(
+      KeyOf(HardwareOf(spec)), static_cast<std::uint32_t>(tables_.hardware.size()));
+  if (fresh) tables_.hardware.PushBack(HardwareOf(spec));
+  return at->second;
 }
 
 std::size_t State::InternExtended(const std::string& name) {
@@ -128,11 +142,16 @@ model::NodeId State::PutNode(const model::NodeSpec& spec) {
   const auto [at, fresh] = node_ids_.try_emplace(
       spec.name, model::NodeId{static_cast<std::uint32_t>(tables_.nodes.size())});
   const model::NodeId id = at->second;
+  if (!fresh && !node(id).gone && *node(id).spec == spec) return id;  // nothing new
   if (fresh) tables_.nodes.PushBack(NodeRow{});
   for (const model::NamedAmount& extra : spec.extended) InternExtended(extra.name);
   const std::uint32_t hardware = InternHardware(spec);
   NodeRow& row = TouchNode(id);
-  if (row.gone) row.state = model::NodeState::kReady;
+  if (row.gone) {  // what comes back starts anew
+    row.state = model::NodeState::kReady;
+    row.faulty = 0;
+    row.foreign = 0;
+  }
   row.gone = false;
   row.hardware = hardware;
   row.spec = std::make_shared<const model::NodeSpec>(spec);
@@ -180,7 +199,7 @@ NodeRow& State::TouchNode(model::NodeId id) {
       changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(dropped));
       change_base_ += dropped;
     }
-    changes_.push_back(position);
+    changes_.push_back({position, in_trial_});
   }
   return tables_.nodes.Mutable(id.value);
 }
@@ -191,9 +210,9 @@ NodeUse& State::TouchUse(model::NodeId id) {
   return row.use;
 }
 
-std::optional<std::span<const Position>> State::ChangesSince(std::uint64_t from) const {
+std::optional<std::span<const NodeChange>> State::ChangesSince(std::uint64_t from) const {
   if (from < change_base_) return std::nullopt;
-  return std::span<const Position>(changes_).subspan(from - change_base_);
+  return std::span<const NodeChange>(changes_).subspan(from - change_base_);
 }
 
 void State::AddExtended(NodeUse& use, const std::vector<model::NamedAmount>& amounts, int sign) {
@@ -206,12 +225,20 @@ void State::AddExtended(NodeUse& use, const std::vector<model::NamedAmount>& amo
 }
 
 void State::Claim(const Charge& charge) {
+  const NodeRow& row = node(charge.placement.node);
+  MUSTER_CHECK(AreFree(row, charge.placement.devices));
   NodeUse& use = TouchUse(charge.placement.node);
-  MUSTER_CHECK((use.devices & charge.placement.devices) == 0);
   use.devices |= charge.placement.devices;
   use.cpu += charge.placement.cpu;
   use.memory += charge.placement.memory;
   use.nics += charge.shape.nics;
+  // A node that has shrunk may be over-full, but nothing more is taken of what is short.
+  const auto within = [](auto taken, auto used, auto total) {
+    return taken == decltype(taken){} || used <= total;
+  };
+  MUSTER_CHECK(within(charge.placement.cpu, use.cpu, row.spec->cpu));
+  MUSTER_CHECK(within(charge.placement.memory, use.memory, row.spec->memory));
+  MUSTER_CHECK(within(charge.shape.nics, static_cast<std::int32_t>(use.nics), row.spec->nics));
   if (!charge.shape.extended.empty()) AddExtended(use, charge.shape.extended, 1);
 }
 
@@ -241,12 +268,12 @@ void State::BeginTrial() {
 
 void State::UndoTrial() {
   MUSTER_CHECK(in_trial_);
-  in_trial_ = false;
   // Backwards, so that a node touched twice ends as it first was.
   while (!undo_.empty()) {
     TouchNode(undo_.back().first).use = std::move(undo_.back().second);
     undo_.pop_back();
   }
+  in_trial_ = false;
 }
 
 }  // namespace muster::engine

@@ -18,6 +18,13 @@ namespace muster::engine {
 /// keep.
 inline constexpr std::uint32_t kKeptJobs = 16'384;
 
+/// A node may have more or less room. What a trial does, and undoes again, is marked: it is no
+/// news.
+struct NodeChange {
+  Position position = 0;
+  bool trial = false;
+};
+
 /// What one replica takes of a node besides what its placement names.
 struct Charge {
   const model::ReplicaPlacement& placement;
@@ -32,6 +39,8 @@ class State {
   State() = default;
   /// Takes over tables (a snapshot's or a view's, with their topology) and rebuilds the look-ups.
   explicit State(Tables tables);
+  /// For trying things on a view's tables: O(1), and knows no names.
+  static State Scratch(const Tables& tables);
 
   const Tables& tables() const { return tables_; }
   const NodeRow& node(model::NodeId id) const { return tables_.nodes[id.value]; }
@@ -77,14 +86,15 @@ class State {
   // --- the change log: which nodes may have more or less room since when
   std::uint64_t change_end() const { return change_base_ + changes_.size(); }
   /// Positions changed since `from`, or nothing if the log does not reach back so far.
-  std::optional<std::span<const Position>> ChangesSince(std::uint64_t from) const;
+  std::optional<std::span<const NodeChange>> ChangesSince(std::uint64_t from) const;
   /// Counts rebuilds of the tree; an index made for another version is worthless.
   std::uint64_t topology_version() const { return topology_version_; }
   /// Counts changes to what nodes could hold when empty: adds, removals, specifications, policies.
   std::uint64_t hardware_version() const { return hardware_version_; }
 
   // --- trials
-  /// From here on, claims can be undone. Trials do not nest.
+  /// From here on, claims can be undone. Trials do not nest. Profiles that are to be used inside
+  /// must be up to date before, or they could not tell news from trial.
   void BeginTrial();
   /// Puts every node back as it was at `BeginTrial`.
   void UndoTrial();
@@ -105,8 +115,12 @@ class State {
   std::unordered_map<std::string, model::NodeId> node_ids_;
   std::unordered_map<std::string, model::QueueId> queue_ids_;
   std::unordered_map<std::string, model::UserId> user_ids_;
+  std::unordered_map<std::string, std::uint32_t> hardware_ids_;
 
-  std::vector<Position> changes_;
+  std::size_t next_to_age_ =
+      0;  ///< the first chunk of jobs that has not become old enough to be forgotten
+
+  std::vector<NodeChange> changes_;
   std::uint64_t change_base_ = 0;
   std::uint64_t topology_version_ = 1;  // from 1: 0 is older than anything
   std::uint64_t hardware_version_ = 1;

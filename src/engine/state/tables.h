@@ -51,15 +51,11 @@ inline bool IsSchedulable(const NodeRow& row) {
   return row.state == model::NodeState::kReady && !row.gone;
 }
 
-/// What nodes of the same make have in common: everything that decides whether a replica could ever
-/// fit, but labels.
+/// What nodes of the same make have in common: their devices and who may use them. Makes are few,
+/// however much the amounts of CPU and memory differ from node to node.
 struct Hardware {
-  base::MilliCpu cpu;
-  base::Bytes memory;
-  std::int32_t nics = 0;
   std::vector<model::Device> devices;
   bool anonymous = false;
-  std::vector<model::NamedAmount> extended;
   std::vector<model::Taint> taints;
   friend bool operator==(const Hardware&, const Hardware&) = default;
 };
@@ -83,7 +79,8 @@ struct JobRow {
   std::int32_t restarts = 0;    ///< after failures of its own
   JobPhase phase = JobPhase::kUnknown;
   model::JobEnd end = model::JobEnd::kCompleted;
-  model::ReasonCode stop_reason = model::ReasonCode::kPlaced;  ///< why it was told to stop
+  model::ReasonCode stop_reason =
+      model::ReasonCode::kPlaced;  ///< why it was told to stop, or ended
   bool held = false;
   bool cancelled = false;
   bool failed = false;  ///< a task of this attempt ended badly
@@ -128,7 +125,7 @@ struct Tables {
   base::CowTable<UserRow> users;
   std::shared_ptr<const model::Policy> policy = std::make_shared<model::Policy>();
   TopologyPtr topology = std::make_shared<Topology>();
-  std::shared_ptr<const std::vector<Hardware>> hardware = std::make_shared<std::vector<Hardware>>();
+  base::CowTable<Hardware, 16> hardware;
   std::shared_ptr<const std::vector<std::string>> extended_names =
       std::make_shared<std::vector<std::string>>();
   std::uint64_t seed = 0;
