@@ -271,5 +271,28 @@ RC_GTEST_PROP(TopologyProperty, DomainsAreRangesThatTile, ()) {
   }
 }
 
+TEST(Inventory, CountsByDomainAndModel) {
+  World world;
+  std::vector<model::NodeSpec> nodes = Fabric(4, 2, 1);
+  for (model::Device& device : nodes[3].devices) device.model = "A100";
+  world.Add(nodes);
+  world.Submit(Gang(1, 8));
+  world.Decide();
+  world.Tell(model::NodeStateChanged{"n1", model::NodeState::kCordoned});
+  world.Tell(model::HealthReported{"n3", 0x3});
+  const engine::View view = world.engine.view();
+  const auto count = [&](const engine::InventoryFilter& filter, model::DeviceState state) {
+    return view.Devices(filter)[static_cast<std::size_t>(state)];
+  };
+  EXPECT_EQ(count({}, model::DeviceState::kIdle), 14);
+  EXPECT_EQ(count({}, model::DeviceState::kAllocated), 8);
+  EXPECT_EQ(count({}, model::DeviceState::kDraining), 8);
+  EXPECT_EQ(count({.level = 1, .domain = 0}, model::DeviceState::kIdle), 8);
+  EXPECT_EQ(count({.level = 1, .domain = 1}, model::DeviceState::kIdle), 6);
+  EXPECT_EQ(count({.model = "A100"}, model::DeviceState::kFaulty), 2);
+  EXPECT_EQ(count({.model = "A100"}, model::DeviceState::kIdle), 6);
+  EXPECT_EQ(count({.level = 2, .domain = 0, .model = "A100"}, model::DeviceState::kIdle), 0);
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -9,29 +9,44 @@
 namespace muster::engine {
 namespace {
 
-/// Adds a node's devices to the inventory. A device counts once, by the first of: unknown, faulty,
-/// foreign, draining or allocated, idle.
-void Count(const NodeRow& row, Inventory& counts) {
+/// The node's devices of a model; all for "".
+model::DeviceMask DevicesOf(const model::NodeSpec& spec, std::string_view model) {
+  if (model.empty()) return AllDevices(spec);
+  model::DeviceMask mask = 0;
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    if (spec.devices[i].model == model) mask |= model::DeviceMask{1} << i;
+  }
+  return mask;
+}
+
+/// How many of a node's devices are in each state. A device counts once, by the first of: unknown,
+/// faulty, foreign, allocated, idle; on a node that takes nothing new, what would be idle (and,
+/// where it is being drained, what is allocated) is draining.
+Inventory Count(const NodeRow& row, std::string_view model) {
+  Inventory counts{};
   const auto add = [&counts](model::DeviceState state, int devices) {
     counts[static_cast<std::size_t>(state)] += devices;
   };
-  const model::DeviceMask all = AllDevices(*row.spec);
+  const model::DeviceMask all = DevicesOf(*row.spec, model);
+  const int total = std::popcount(all);
   if (row.state == model::NodeState::kDown) {
-    return add(model::DeviceState::kUnknown, std::popcount(all));
+    add(model::DeviceState::kUnknown, total);
+    return counts;
   }
-  const model::DeviceMask free = FreeDevices(row);
-  const int faulty = std::popcount(row.faulty);
-  int foreign = std::popcount(row.foreign & ~row.faulty);
+  const int faulty = std::popcount(row.faulty & all);
+  int foreign = std::popcount(row.foreign & ~row.faulty & all);
   int allocated = std::popcount(row.use.devices & all & ~row.faulty & ~row.foreign);
   if (row.spec->anonymous_devices) {  // the bits say how many, not which
-    foreign = std::min(std::popcount(row.foreign), std::popcount(all) - faulty);
-    allocated = std::min(std::popcount(row.use.devices), std::popcount(all) - faulty - foreign);
+    foreign = std::min(std::popcount(row.foreign), total - faulty);
+    allocated = std::min(std::popcount(row.use.devices), total - faulty - foreign);
   }
-  const bool draining = row.state == model::NodeState::kDraining;
+  const bool leaving = row.state == model::NodeState::kDraining;
   add(model::DeviceState::kFaulty, faulty);
   add(model::DeviceState::kForeign, foreign);
-  add(draining ? model::DeviceState::kDraining : model::DeviceState::kAllocated, allocated);
-  add(draining ? model::DeviceState::kDraining : model::DeviceState::kIdle, std::popcount(free));
+  add(leaving ? model::DeviceState::kDraining : model::DeviceState::kAllocated, allocated);
+  add(IsSchedulable(row) ? model::DeviceState::kIdle : model::DeviceState::kDraining,
+      total - faulty - foreign - allocated);
+  return counts;
 }
 
 }  // namespace
@@ -93,12 +108,16 @@ std::string View::DomainName(int level, std::uint32_t domain) const {
   return tables_->topology->DomainName(level, domain);
 }
 
-Inventory View::Devices() const {
-  Inventory counts{};
-  for (std::uint32_t i = 0; i < tables_->nodes.size(); ++i) {
-    if (!tables_->nodes[i].gone) Count(tables_->nodes[i], counts);
+Inventory View::Devices(const InventoryFilter& filter) const {
+  const Topology& topology = *tables_->topology;
+  const LevelIndex level = filter.level < 0 ? topology.top() : filter.level;
+  const Topology::Domain& domain = topology.domain(level, filter.domain);
+  Inventory sum{};
+  for (Position p = domain.begin; p < domain.end; ++p) {
+    const Inventory counts = Count(tables_->nodes[topology.node_at(p).value], filter.model);
+    for (std::size_t state = 0; state < sum.size(); ++state) sum[state] += counts[state];
   }
-  return counts;
+  return sum;
 }
 
 }  // namespace muster::engine

@@ -58,6 +58,13 @@ struct NodeView {
 /// How many devices are in each state; indexed by `model::DeviceState`.
 using Inventory = std::array<std::int64_t, model::kDeviceStates>;
 
+/// Which devices to count; by default all.
+struct InventoryFilter {
+  int level = -1;  ///< only those inside `domain` of this level; -1: everywhere
+  std::uint32_t domain = 0;
+  std::string_view model;  ///< only those of this model; "": any
+};
+
 /// An immutable picture of the state. Cheap to copy; safe to read from any thread.
 class View {
  public:
@@ -80,7 +87,7 @@ class View {
   std::uint32_t DomainCount(int level) const;
   std::string DomainName(int level, std::uint32_t domain) const;
 
-  Inventory Devices() const;
+  Inventory Devices(const InventoryFilter& filter = {}) const;
 
   const Tables& tables() const { return *tables_; }
 
