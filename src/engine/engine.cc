@@ -121,6 +121,12 @@ base::Errors CheckPolicy(const model::Policy& policy) {
                        reserved ? "a reserved name" : "given twice"));
     }
   }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (std::ranges::count(levels, levels[i].label, &model::Level::label) > 1) {
+      add(base::Format("topology.levels[{}].label", i),
+          base::Format("{} labels two levels", base::Quote(levels[i].label)));
+    }
+  }
   const std::string& fabric = policy.topology.fabric;
   if (!fabric.empty() && std::ranges::find(levels, fabric, &model::Level::name) == levels.end()) {
     add("topology.fabric",

@@ -39,6 +39,10 @@ void CheckShape(const ReplicaShape& shape, const std::string& path, Errors& erro
         Format("{} GPUs for one replica; a node has at most {}, use more replicas",
                base::FormatGpu(shape.gpu), kMaxDevicesPerNode));
   }
+  if (shape.models.size() > kMaxModels) {
+    Add(errors, path + ".gpu.model",
+        Format("{} GPU models; at most {}", shape.models.size(), kMaxModels));
+  }
   if (shape.cpu && *shape.cpu < base::MilliCpu{})
     Add(errors, path + ".resources.cpu", "is negative");
   if (shape.memory && *shape.memory < base::Bytes{}) {

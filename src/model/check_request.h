@@ -13,6 +13,8 @@ namespace muster::model {
 inline constexpr std::int64_t kMaxReplicas = 1 << 20;
 /// Most task groups of a job: a launcher, workers, parameter servers and some more.
 inline constexpr std::size_t kMaxGroups = 64;
+/// Most GPU models that a group may name: each is tried by itself.
+inline constexpr std::size_t kMaxModels = 64;
 
 /// Rules between the fields of a request (each field's own range is checked where its text is
 /// parsed). Every fault found; `where` is the path of the field in the job document

@@ -48,26 +48,34 @@ const Profile& CapacityIndex::Get(ProfileId id) {
   if (entry.profile == nullptr) {
     DropOldest();
     entry.profile = std::make_unique<Profile>(*entry.shape, entry.rules, Profile::Mode::kNow);
-    entry.profile->ContinueFrom(entry.changes);
+    entry.profile->ContinueFrom(entry.growth);
     ++live_;
   }
   work_ += entry.profile->CatchUp(*state_);
   return *entry.profile;
 }
 
-Profile::Changes CapacityIndex::News(ProfileId id, Profile::Changes seen, std::uint64_t from) {
-  if (entries_[id.value].profile != nullptr) return Get(id).changes();
+CapacityIndex::News CapacityIndex::NewsSince(ProfileId id, std::uint64_t log_position,
+                                             std::uint64_t growth) {
   const Entry& entry = Use(id);
-  const auto changes = state_->ChangesSince(from);
-  if (!changes) return {.growth = seen.growth + 1, .any = seen.any + 1};
+  const auto changes = state_->ChangesSince(log_position);
+  if (!changes) return {.any = true, .grew = true, .growth = growth};
+  News news{.growth = growth};
+  // A node without room for one replica is no news to those who wait for room, and that is soon
+  // told.
   for (const NodeChange& change : *changes) {
     if (change.trial) continue;
+    news.any = true;
+    if (news.grew) break;
     ++work_;
-    seen.any = seen.any + 1;
     const NodeRow& row = state_->node(state_->tables().topology->node_at(change.position));
-    if (Slots(*entry.shape, state_->tables(), row) > 0) ++seen.growth;
+    news.grew = Slots(*entry.shape, state_->tables(), row) > 0;
   }
-  return seen;
+  if (news.grew && entry.profile != nullptr) {
+    news.growth = Get(id).growth();
+    news.grew = news.growth != growth;
+  }
+  return news;
 }
 
 const Profile& CapacityIndex::WhenEmpty(ProfileId id) {
@@ -109,7 +117,7 @@ void CapacityIndex::DropOldest() {
     if (live && (oldest == nullptr || entry.last_use < oldest->last_use)) oldest = &entry;
   }
   if (oldest->profile != nullptr) {
-    oldest->changes = oldest->profile->changes();
+    oldest->growth = oldest->profile->growth();
     oldest->profile.reset();
     --live_;
   }

@@ -29,9 +29,15 @@ class CapacityIndex {
 
   /// Up to date. The reference holds until `kFewestProfiles` others have been asked for.
   const Profile& Get(ProfileId id);
-  /// Has the profile changed since it was at `seen`? Answered without making a dropped one anew:
-  /// then, whether a node that changed since log position `from` has room.
-  Profile::Changes News(ProfileId id, Profile::Changes seen, std::uint64_t from);
+  /// What has happened to a profile's replicas since a place in the change log.
+  struct News {
+    bool any = false;          ///< some node changed
+    bool grew = false;         ///< some node may have got more room
+    std::uint64_t growth = 0;  ///< the profile's growth count to ask with next time
+  };
+  /// `growth`: the count when last asked. Cheap where nothing got room; a dropped profile is not
+  /// made anew for it.
+  News NewsSince(ProfileId id, std::uint64_t log_position, std::uint64_t growth);
   /// Room if everything were idle, healthy and ready; for proofs of "never". Holds as long.
   const Profile& WhenEmpty(ProfileId id);
 
@@ -47,7 +53,7 @@ class CapacityIndex {
     LevelRules rules;
     std::unique_ptr<Profile> profile;  ///< null until first use, and after it was dropped
     std::unique_ptr<Profile> empty;    ///< likewise
-    Profile::Changes changes;          ///< of the profile that was dropped
+    std::uint64_t growth = 0;          ///< of the profile that was dropped
     std::uint64_t last_use = 0;
   };
   // The numbers of all profiles together stay below 256 MB (on 12,500 nodes some 4,000 shapes):

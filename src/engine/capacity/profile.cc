@@ -58,8 +58,7 @@ std::int64_t Profile::CatchUp(const State& state) {
 
 void Profile::Rebuild(const State& state) {
   const Topology& topology = *state.tables().topology;
-  ++changes_.growth;
-  ++changes_.any;
+  ++growth_;
   if (shape_->HasSelector()) {
     eligible_.resize(topology.node_count());
     for (Position p = 0; p < topology.node_count(); ++p) {
@@ -145,8 +144,7 @@ void Profile::Update(const Topology& topology, NodeChange change, std::int32_t s
   const std::int32_t before = room->raw.empty() ? room->capacity[position] : room->raw[position];
   std::int32_t delta = slots - before;
   if (delta == 0) return;
-  if (!change.trial) ++changes_.any;
-  if (!change.trial && delta > 0) ++changes_.growth;
+  if (!change.trial && delta > 0) ++growth_;
   for (LevelIndex level = 0; level < topology.level_count() && delta != 0; ++level) {
     room = &levels_[static_cast<std::size_t>(level)];
     const DomainIndex d = topology.DomainAt(level, position);

@@ -39,15 +39,10 @@ class Profile {
   Profile(const Shape& shape, LevelRules rules, Mode mode)
       : shape_(&shape), rules_(std::move(rules)), mode_(mode) {}
 
-  /// Counts of changes, which only ever rise. A profile made anew for the same replicas goes on
-  /// from the old one's, so that "has it grown since?" has the same answer.
-  struct Changes {
-    std::uint64_t growth = 0;  ///< some node got more room, or the tree was rebuilt
-    std::uint64_t any = 0;     ///< some node got more or less room, or the tree was rebuilt
-    friend bool operator==(const Changes&, const Changes&) = default;
-  };
-  const Changes& changes() const { return changes_; }
-  void ContinueFrom(const Changes& changes) { changes_ = changes; }
+  /// Rises whenever some node got more room, or the tree was rebuilt. A profile made anew for the
+  /// same replicas goes on from the old one's, so that "has it grown since?" has the same answer.
+  std::uint64_t growth() const { return growth_; }
+  void ContinueFrom(std::uint64_t growth) { growth_ = growth; }
 
   /// Brings the numbers up to the state. `shape` must have been refreshed. Returns the nodes looked
   /// at.
@@ -97,7 +92,7 @@ class Profile {
   std::vector<bool> eligible_;  ///< by position, only for shapes with a selector
   std::uint64_t topology_version_ = 0;
   std::uint64_t log_position_ = 0;
-  Changes changes_;
+  std::uint64_t growth_ = 0;
 };
 
 }  // namespace muster::engine

@@ -25,9 +25,11 @@ std::vector<model::ReplicaShape> SingleModelShapes(const model::ReplicaShape& sh
   if (shape.mixed_models || shape.gpu.IsZero()) return {shape};
   const std::vector<std::string> models = shape.models.empty() ? ModelsOf(tables) : shape.models;
   if (models.empty()) return {shape};
+  model::ReplicaShape single = shape;
+  single.models.clear();
   std::vector<model::ReplicaShape> shapes;
   for (const std::string& name : models) {
-    shapes.push_back(shape);
+    shapes.push_back(single);
     shapes.back().models = {name};
   }
   return shapes;
@@ -88,7 +90,7 @@ GangPlan PlanGang(const model::GangRequest& request, const State& state, Capacit
   GangPlan plan;
   LevelNames names(topology, plan.fault);
   plan.required = names.Find(request.topology.required);
-  plan.fabric = std::max(0, topology.FindLevel(tables.policy->topology.fabric));
+  plan.fabric = names.Find(tables.policy->topology.fabric);
   for (const model::RelaxStep& step : request.relax) {
     plan.relax.push_back({step.after, names.Find(step.topology)});
   }

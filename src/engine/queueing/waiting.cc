@@ -138,15 +138,14 @@ void Waiting::Wake(const State& state, CapacityIndex& index) {
   seen_changes_ = state.change_end();
   std::vector<ProfileId> done;
   for (auto& [id, watch] : watches_) {
-    const Profile::Changes now = index.News(id, watch.seen, watch.seen_to);
+    const CapacityIndex::News news = index.NewsSince(id, watch.seen_to, watch.growth);
     watch.seen_to = state.change_end();
-    if (now == watch.seen) continue;
-    const bool grew = now.growth != watch.seen.growth;
-    watch.seen = now;
+    watch.growth = news.growth;
+    if (!news.any) continue;
     std::erase_if(watch.classes, [&](WaitingClassId waiting) {
       const Class& c = classes_[waiting.value];
       if (c.mood != Mood::kBlocked) return true;
-      if (!grew && c.proved) return false;
+      if (!news.grew && c.proved) return false;
       SetMood(waiting, Mood::kReady);
       return true;
     });
@@ -176,7 +175,7 @@ void Waiting::Block(WaitingClassId id, const std::vector<ProfileId>& profiles, b
     const auto [at, fresh] = watches_.try_emplace(profile);
     Watch& watch = at->second;
     if (fresh) {
-      watch.seen = index.Get(profile).changes();
+      watch.growth = index.Get(profile).growth();
       watch.seen_to = seen_changes_;
     }
     watch.classes.insert(id);

@@ -87,7 +87,7 @@ class Waiting {
     OrderKey key;
   };
   struct Watch {
-    Profile::Changes seen;
+    std::uint64_t growth = 0;   ///< of the profile, when last looked at
     std::uint64_t seen_to = 0;  ///< position in the change log
     std::set<WaitingClassId> classes;
   };

@@ -40,6 +40,24 @@ std::vector<Child> ByFallingRoom(std::span<const std::int32_t> room) {
   return sorted;
 }
 
+/// Children of equal room: [next, end) of the sorted list are not taken yet.
+struct Run {
+  std::int32_t room = 0;
+  std::size_t next = 0;
+  std::size_t end = 0;
+};
+
+std::vector<Run> RunsOf(const std::vector<Child>& children) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    if (runs.empty() || runs.back().room != children[i].room) {
+      runs.push_back({.room = children[i].room, .next = i, .end = i});
+    }
+    ++runs.back().end;
+  }
+  return runs;
+}
+
 /// Sums of the largest 0, 1, 2, ... rooms until they reach `need`: as many entries as children are
 /// needed, plus one.
 std::vector<std::int64_t> SumsUntil(const std::vector<Child>& children, std::int32_t need) {
@@ -70,22 +88,18 @@ std::vector<Pick> ChooseFewestChildren(std::span<const std::int32_t> room, std::
                                        base::Rng&) {
   const std::vector<Child> children = ByFallingRoom(room);
   const std::vector<std::int64_t> sums = SumsUntil(children, need);
+  std::vector<Run> runs = RunsOf(children);
   const std::size_t picks = sums.size() - 1;
   std::vector<Pick> chosen;
   chosen.reserve(picks);
-  std::vector<bool> used(children.size());
   std::int32_t rest = need;
   for (std::size_t i = 1; i <= picks; ++i) {
     const std::int64_t least = std::max<std::int64_t>(1, rest - sums[picks - i]);
-    auto end =
-        std::ranges::partition_point(children, [&](const Child& c) { return c.room >= least; });
-    auto at = static_cast<std::size_t>(end - children.begin()) - 1;
-    while (used[at]) --at;
-    // Of equal rooms the first in topology order that is free.
-    while (at > 0 && children[at - 1].room == children[at].room && !used[at - 1]) --at;
-    used[at] = true;
-    const std::int32_t replicas = std::min(children[at].room, rest);
-    chosen.push_back({children[at].index, replicas});
+    auto run = std::ranges::partition_point(runs, [&](const Run& r) { return r.room >= least; });
+    do --run;
+    while (run->next == run->end);
+    const std::int32_t replicas = std::min(run->room, rest);
+    chosen.push_back({children[run->next++].index, replicas});
     rest -= replicas;
   }
   MUSTER_CHECK(rest == 0);
