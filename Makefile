@@ -6,7 +6,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench repro fuzz lint docs clean help
+.PHONY: demo test sanitize bench repro fuzz lint docs clean help
 
 demo:   ## replay a trace on a 10,000-GPU cluster under two policies (MUSTER_DATA=... for a real one)
 	@tools/bootstrap build
@@ -17,6 +17,10 @@ test:   ## build with both compilers, run every test, compare their decisions
 	@tools/bootstrap build test
 	@tools/test
 
+sanitize: ## the tests of engine, formats and simulator under address and undefined-behaviour sanitizers
+	@tools/bootstrap build test
+	@tools/test --sanitized
+
 bench:  ## measure, and compare with bench/requirements.json
 	@tools/bootstrap build bench
 	@tools/bench
@@ -26,7 +30,7 @@ repro:  ## run the experiments of tools/repro_rows.py and compare with their bou
 	@tools/build release muster
 	@tools/repro
 
-fuzz:   ## each fuzz target for FUZZ_SECONDS (20)
+fuzz:   ## each fuzz target for FUZZ_SECONDS (20); builds them with clang first
 	@tools/bootstrap build fuzz
 	@tools/fuzz
 

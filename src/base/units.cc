@@ -130,7 +130,7 @@ Result<MilliCpu> ParseCpu(std::string_view text) {
 
 Result<MilliGpu> ParseGpu(std::string_view text) {
   const Result<std::int64_t> amount = ParseScaled(Trim(text), 1000, text);
-  if (!amount) return WithExample(amount.error(), "GPUs, like 8 or 0.5");
+  if (!amount) return WithExample(amount.error(), "GPUs, like 8");
   return MilliGpu::Of(*amount);
 }
 
@@ -204,12 +204,15 @@ std::string FormatBytes(Bytes amount) {
 
 std::string FormatDuration(Duration span) {
   if (span.IsZero()) return "0s";
-  std::string out;
-  std::int64_t rest = span.value();
+  const bool negative = span.value() < 0;
+  std::string out = negative ? "-" : "";
+  const auto bits = static_cast<std::uint64_t>(span.value());
+  std::uint64_t rest = negative ? ~bits + 1 : bits;
   for (const Suffix& suffix : kTimeSuffixes) {
-    if (rest >= suffix.factor) {
-      out += Format("{}{}", rest / suffix.factor, suffix.text);
-      rest %= suffix.factor;
+    const auto factor = static_cast<std::uint64_t>(suffix.factor);
+    if (rest >= factor) {
+      out += Format("{}{}", rest / factor, suffix.text);
+      rest %= factor;
     }
   }
   return out;

@@ -2,7 +2,8 @@
 // One parser and one printer for every kind of amount a person writes. All exact: decimal text to
 // integers, never through floating point; a digit too fine for the unit, a negative amount or one
 // that does not fit is an error that names the value. Printers take amounts >= 0 and give text that
-// parses back to the same amount.
+// parses back to the same amount; a negative span, which only a difference of times can be, gets a
+// sign.
 #pragma once
 
 #include <cstdint>

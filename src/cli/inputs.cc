@@ -10,13 +10,15 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/validators.h"
-#include "engine/engine.h"
+#include "format/events_csv.h"
 #include "format/file.h"
 #include "format/parse.h"
 #include "format/policy_document.h"
 #include "format/trace/trace.h"
 #include "format/yaml.h"
+#include "sim/site_policy.h"
 
 namespace muster::cli {
 namespace {
@@ -54,19 +56,45 @@ Value* FindKey(Value& map, std::string_view key) {
   return entry == map.entries.end() ? nullptr : &entry->value;
 }
 
+/// What names may be meant by `key` in a list of named items.
+Error NoItem(const Value& list, std::string_view key) {
+  std::vector<std::string_view> names;
+  for (const Value& item : list.items) {
+    if (const Value* own = item.Find("name")) names.push_back(own->text);
+  }
+  const std::string_view near = base::Nearest(key, names);
+  std::vector<std::string> all(names.begin(), names.end());
+  return {ErrorCode::kInvalid,
+          Format("no queue {}; {}", Quote(key),
+                 near.empty() ? Format("there are {}", base::Join(all, ", "))
+                              : Format("did you mean {}?", Quote(near))),
+          "--set"};
+}
+
 /// Where a path leads in a policy document, made on the way: a name picks the list item of that
 /// name.
-Value& Descend(Value& at, std::string_view key, bool into_list) {
+base::Result<Value*> Descend(Value& at, std::string_view key, bool into_list) {
   if (into_list) {
-    if (at.kind != Value::Kind::kList) at = format::List();
-    if (Value* item = FindNamed(at, key)) return *item;
-    at.items.push_back(format::Map({{"name", format::Text(std::string(key)), {}}}));
-    return at.items.back();
+    if (at.kind != Value::Kind::kList || at.items.empty())
+      at = format::List({format::Map({{"name", format::Text("default"), {}}})});
+    if (Value* item = FindNamed(at, key)) return item;
+    return NoItem(at, key);
   }
   if (at.kind != Value::Kind::kMap) at = format::Map();
-  if (Value* value = FindKey(at, key)) return *value;
+  if (Value* value = FindKey(at, key)) return value;
   at.Add(std::string(key), Value{});
-  return at.entries.back().value;
+  return &at.entries.back().value;
+}
+
+/// Without places: they would be those in another text.
+Value Unplaced(Value value) {
+  value.at = {};
+  for (Value& item : value.items) item = Unplaced(std::move(item));
+  for (format::Entry& entry : value.entries) {
+    entry.at = {};
+    entry.value = Unplaced(std::move(entry.value));
+  }
+  return value;
 }
 
 /// Sets "queues.NAME.blocking=strict" in the tree of a document.
@@ -80,28 +108,36 @@ base::Status Set(const std::string& setting, Value& document) {
   const auto value =
       format::ParseYaml(std::string_view(setting).substr(equals + 1), "--set " + setting);
   if (!value) return value.error();
+  const auto keys = base::Split(std::string_view(setting).substr(0, equals), '.');
+  if (keys.size() > format::kMaxDepth) {
+    return Error{
+        ErrorCode::kInvalid,
+        Format("{} is {} keys deep; at most {}", Quote(setting), keys.size(), format::kMaxDepth),
+        "--set"};
+  }
   Value* at = &document;
   std::string_view parent;
-  for (const std::string_view key : base::Split(std::string_view(setting).substr(0, equals), '.')) {
-    at = &Descend(*at, key, parent == "queues" || at->kind == Value::Kind::kList);
+  for (const std::string_view key : keys) {
+    const auto below = Descend(*at, key, parent == "queues");
+    if (!below) return below.error();
+    at = *below;
     parent = key;
   }
-  *at = value->documents.empty() ? Value{} : value->documents.front();
+  *at = value->documents.empty() ? Value{} : Unplaced(value->documents.front());
   return {};
 }
 
 base::Checked<model::Policy> ParseWithSettings(const std::string& file, const std::string& text,
-                                               const std::vector<std::string>& settings) {
-  if (settings.empty()) return format::ParsePolicy(text, file);
-  auto parsed =
-      format::ParseOneDocument(text, file.empty() ? "policy" : file, format::DocumentKind::kPolicy);
+                                               const std::vector<std::string>& settings,
+                                               const format::PolicyRules& rules) {
+  const std::string name = file.empty() ? "policy" : file;
+  auto parsed = format::ParseOneDocument(text, name, format::DocumentKind::kPolicy);
   if (!parsed) return parsed.error();
-  if (!parsed->faults.empty()) return format::ToErrors(file, parsed->faults);
-  Value document = parsed->documents.front();
   for (const std::string& setting : settings) {
-    if (const auto status = Set(setting, document); !status) return status.error();
+    if (const auto status = Set(setting, parsed->documents.front()); !status) return status.error();
   }
-  return format::ParsePolicy(format::WriteYaml(document), "policy with --set");
+  return format::DecodePolicy(*std::move(parsed), settings.empty() ? name : name + " with --set",
+                              rules);
 }
 
 }  // namespace
@@ -114,27 +150,28 @@ void AddSettingOption(CLI::App& app, std::vector<std::string>& settings) {
 }
 
 std::string PolicyLabel(const std::string& file, const std::vector<std::string>& settings) {
-  const std::string name = file.empty() ? "default" : file;
-  return settings.empty() ? name : name + " with " + base::Join(settings, ", ");
+  const std::string name = file.empty() ? "default" : file.substr(file.rfind('/') + 1);
+  return base::Printable(settings.empty() ? name : name + " with " + base::Join(settings, ", "));
 }
 
 base::Checked<model::Policy> LoadPolicy(const std::string& file,
-                                        const std::vector<std::string>& settings) {
+                                        const std::vector<std::string>& settings,
+                                        const model::Cluster* cluster) {
   std::string text = "apiVersion: muster/v1\nkind: Policy\n";
   if (!file.empty()) {
     auto read = format::ReadFile(file);
     if (!read) return read.error();
     text = std::move(*read);
   }
-  auto policy = ParseWithSettings(file, text, settings);
+  const auto rules = [cluster](const model::Policy& policy) {
+    if (cluster == nullptr) return sim::CheckPolicyAlone(policy);
+    auto complete = sim::CompletePolicy(policy, *cluster);
+    return complete ? base::Errors{} : std::move(complete.error());
+  };
+  auto policy = ParseWithSettings(file, text, settings, rules);
   if (!policy) return policy;
-  *policy = model::WithDefaults(std::move(*policy));
-  base::Errors errors = engine::CheckPolicy(*policy);
-  if (errors.empty()) return policy;
-  const std::string source = file.empty() ? "policy" : file;
-  for (Error& error : errors)
-    error.where = error.where.empty() ? source : source + ": " + error.where;
-  return errors;
+  if (cluster != nullptr) return sim::CompletePolicy(*std::move(policy), *cluster);
+  return model::WithDefaults(*std::move(policy));
 }
 
 void AddTraceOptions(CLI::App& app, TraceInput& input) {
@@ -146,6 +183,7 @@ void AddTraceOptions(CLI::App& app, TraceInput& input) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--trace-format", input.format, base::Join(names, ", ") + "; default: recognised")
+      ->check(Quietly(CLI::IsMember(names)))
       ->type_name("FORMAT")
       ->group(kGroup);
   app.add_option("--queue", input.queues, "only jobs of this queue or virtual cluster")
@@ -186,55 +224,37 @@ base::Checked<model::Workload> LoadTrace(const TraceInput& input, std::int32_t g
     const auto until = ParseDurationOption(input.until, "--before");
     if (!until) return until.error();
     options.until = *until;
+    if (*until <= *from) {
+      return Error{ErrorCode::kInvalid,
+                   Format("{} is not after --from {}; no job can be submitted in between",
+                          Quote(input.until), base::FormatDuration(*from)),
+                   "--before"};
+    }
   }
   const auto text = format::ReadFile(input.file);
   if (!text) return text.error();
   return format::ReadTrace(*text, input.file, options);
 }
 
-base::Checked<sim::ClusterEvents> LoadEvents(const std::string& file) {
-  sim::ClusterEvents events;
-  if (file.empty()) return events;
+base::Checked<model::ClusterEvents> LoadEvents(const std::string& file) {
+  if (file.empty()) return model::ClusterEvents{};
   const auto text = format::ReadFile(file);
   if (!text) return text.error();
-  base::Errors errors;
-  int line = 0;
-  for (const std::string_view raw : base::Split(*text, '\n')) {
-    ++line;
-    const std::string_view row = base::Trim(raw);
-    if (row.empty() || row.starts_with('#') || (line == 1 && row == "at,node,event")) continue;
-    const auto cells = base::Split(row, ',');
-    const std::string where = Format("{}:{}", file, line);
-    if (cells.size() != 3) {
-      errors.push_back(
-          {ErrorCode::kInvalid, "a row is at,node,event, such as 2h,node-00017,down", where});
-      continue;
-    }
-    const auto at = ParseTime(base::Trim(cells[0]));
-    const auto kind = sim::ParseClusterEventKind(base::Trim(cells[2]));
-    if (!at) errors.push_back({ErrorCode::kInvalid, at.error().message, where + ": at"});
-    if (!kind) {
-      errors.push_back({ErrorCode::kInvalid,
-                        Format("{} is not down, up, cordon, drain, remove or add", Quote(cells[2])),
-                        where + ": event"});
-    }
-    if (at && kind)
-      events.push_back({base::Instant{} + *at, std::string(base::Trim(cells[1])), *kind});
-  }
-  if (!errors.empty()) return errors;
-  return events;
+  return format::ReadEvents(*text, file);
 }
 
 ExitCode Fail(const base::Errors& errors, Streams& streams) {
   for (std::size_t i = 0; i < std::min(errors.size(), kMostShown); ++i) {
-    streams.err << "muster: " << errors[i].ToString() << '\n';
+    streams.err << "muster: " << base::Printable(errors[i].ToString()) << '\n';
   }
   if (errors.size() > kMostShown) {
     streams.err << Format("muster: and {} more\n", errors.size() - kMostShown);
   }
   if (errors.empty()) return ExitCode::kFailed;
-  // A fault that an option names is one of the command line.
-  if (errors.front().where.starts_with("--")) return ExitCode::kUsage;
+  // A fault that an option names is one of the command line; what cannot be found, read or written
+  // is a file, even one of such a name.
+  if (errors.front().where.starts_with("--") && errors.front().code == ErrorCode::kInvalid)
+    return ExitCode::kUsage;
   return ExitCodeFor(errors.front().code);
 }
 

@@ -17,9 +17,9 @@
 #include "cli/verbs.h"
 #include "format/document.h"
 #include "model/cluster.h"
+#include "model/cluster_event.h"
 #include "model/policy.h"
 #include "model/workload.h"
-#include "sim/cluster_events.h"
 #include "sim/simulator.h"
 
 namespace muster::cli {
@@ -36,7 +36,11 @@ struct ClusterOptions {
   std::vector<std::string> bandwidth;  ///< "leaf=0.95"
 };
 void AddClusterOptions(CLI::App& app, ClusterOptions& options);
-base::Checked<model::Cluster> LoadCluster(const ClusterOptions& options);
+/// A cluster, and what its reader left out or assumed, for the report.
+struct LoadedCluster : model::Cluster {
+  std::vector<std::string> notes;
+};
+base::Checked<LoadedCluster> LoadCluster(const ClusterOptions& options);
 /// "venus (40 nodes, 320 GPUs)".
 std::string ClusterLabel(const model::Cluster& cluster);
 std::int64_t TotalGpus(const model::Cluster& cluster);
@@ -58,15 +62,17 @@ void AddTraceOptions(CLI::App& app, TraceInput& input);
 /// `gpus_per_node`: how a flat GPU count becomes replicas.
 base::Checked<model::Workload> LoadTrace(const TraceInput& input, std::int32_t gpus_per_node);
 
-/// A policy file, and keys of it that are set on the command line ("placement.strategy=random").
+/// A policy file, and keys of it that are set on the command line ("placement.strategy=random"); as
+/// it runs on `cluster`, or by itself where none is given.
 base::Checked<model::Policy> LoadPolicy(const std::string& file,
-                                        const std::vector<std::string>& settings);
+                                        const std::vector<std::string>& settings,
+                                        const model::Cluster* cluster);
 /// "default", "strict.yaml", "strict.yaml with placement.strategy=random".
 std::string PolicyLabel(const std::string& file, const std::vector<std::string>& settings);
 void AddSettingOption(CLI::App& app, std::vector<std::string>& settings);
 
-/// A CSV of at,node,event: "2h,node-17,down". Empty path: none.
-base::Checked<sim::ClusterEvents> LoadEvents(const std::string& file);
+/// A CSV with the columns at, node and event: "2h,node-17,down". Empty path: none.
+base::Checked<model::ClusterEvents> LoadEvents(const std::string& file);
 
 /// What a run assumes about all jobs of a trace.
 struct RunOptions {

@@ -7,10 +7,12 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/inputs.h"
 #include "cli/text.h"
 #include "cli/validators.h"
 #include "format/cluster_document.h"
+#include "format/fields.h"
 #include "format/file.h"
 #include "format/slurm_topology.h"
 
@@ -62,6 +64,16 @@ Result<std::vector<NameAndCount>> ParseLevels(const std::string& text) {
   return out;
 }
 
+/// The levels as a cluster has them.
+Result<std::vector<model::Level>> MakeLevels(const std::vector<NameAndCount>& parsed) {
+  std::vector<model::Level> levels;
+  for (const NameAndCount& level : parsed)
+    levels.push_back({.name = level.name, .label = level.name});
+  const base::Errors errors = format::CheckLevels(levels);
+  if (!errors.empty()) return Usage("--levels", errors.front().message);
+  return levels;
+}
+
 struct NodeGroup {
   std::int64_t count = 0;
   std::int64_t gpus = 0;
@@ -104,27 +116,46 @@ Result<model::NodeSpec> MakeNode(const ClusterOptions& options, std::int64_t gpu
   if (!options.cpus_per_node.empty()) {
     const auto cpu = base::ParseCpu(options.cpus_per_node);
     if (!cpu) return Usage("--cpus-per-node", cpu.error().message);
+    if (*cpu > format::kMostCpu) {
+      return Usage("--cpus-per-node",
+                   Format("{} is too much; at most {}", Quote(options.cpus_per_node),
+                          base::FormatCpu(format::kMostCpu)));
+    }
     node.cpu = *cpu;
   }
   if (!options.memory_per_node.empty()) {
     const auto memory = base::ParseBytes(options.memory_per_node);
     if (!memory) return Usage("--memory-per-node", memory.error().message);
+    if (*memory > format::kMostMemory) {
+      return Usage("--memory-per-node",
+                   Format("{} is too much; at most {}", Quote(options.memory_per_node),
+                          base::FormatBytes(format::kMostMemory)));
+    }
     node.memory = *memory;
   }
   return node;
 }
 
-base::Checked<model::Cluster> MakeFlatCluster(const ClusterOptions& options) {
+base::Checked<LoadedCluster> MakeFlatCluster(const ClusterOptions& options) {
   const auto groups = ParseNodes(options);
   if (!groups) return groups.error();
   const auto levels = ParseLevels(options.levels);
   if (!levels) return levels.error();
+  auto made = MakeLevels(*levels);
+  if (!made) return made.error();
   model::Cluster cluster;
-  for (const NameAndCount& level : *levels)
-    cluster.levels.push_back({.name = level.name, .label = level.name});
+  cluster.levels = std::move(*made);
+  format::ClusterTotals totals;
   for (const NodeGroup& group : *groups) {
     const auto node = MakeNode(options, group.gpus);
     if (!node) return node.error();
+    model::NodeSpec largest = *node;
+    for (const NameAndCount& level : *levels)
+      largest.labels.emplace_back(level.name, Format("{}-{}", level.name, kMostNodes));
+    if (std::string exceeded = totals.Add(largest, static_cast<std::size_t>(group.count));
+        !exceeded.empty()) {
+      return Usage("--nodes", std::move(exceeded));
+    }
     for (std::int64_t i = 0; i < group.count; ++i) {
       const std::size_t number = cluster.nodes.size();
       model::NodeSpec& added = cluster.nodes.emplace_back(*node);
@@ -136,10 +167,10 @@ base::Checked<model::Cluster> MakeFlatCluster(const ClusterOptions& options) {
       std::ranges::sort(added.labels);
     }
   }
-  return cluster;
+  return LoadedCluster{std::move(cluster), {}};
 }
 
-base::Checked<model::Cluster> ReadTopology(const ClusterOptions& options) {
+base::Checked<LoadedCluster> ReadTopology(const ClusterOptions& options) {
   const auto text = format::ReadFile(options.topology);
   if (!text) return text.error();
   const auto node = MakeNode(options, options.gpus_per_node);
@@ -147,15 +178,16 @@ base::Checked<model::Cluster> ReadTopology(const ClusterOptions& options) {
   auto read = format::ParseSlurmTopology(*text, options.topology, *node);
   if (!read) return read.error();
   read->cluster.name = options.topology;
-  return std::move(read->cluster);
+  return LoadedCluster{std::move(read->cluster), std::move(read->notes)};
 }
 
-base::Checked<model::Cluster> ReadClusterFile(const ClusterOptions& options) {
+base::Checked<LoadedCluster> ReadClusterFile(const ClusterOptions& options) {
   const auto text = format::ReadFile(options.file);
   if (!text) return text.error();
   auto cluster = format::ParseCluster(*text, options.file);
-  if (cluster && cluster->name.empty()) cluster->name = options.file;
-  return cluster;
+  if (!cluster) return cluster.error();
+  if (cluster->name.empty()) cluster->name = options.file;
+  return LoadedCluster{std::move(*cluster), {}};
 }
 
 base::Status SetBandwidth(const ClusterOptions& options, model::Cluster& cluster) {
@@ -222,7 +254,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
       ->group(kGroup);
 }
 
-base::Checked<model::Cluster> LoadCluster(const ClusterOptions& options) {
+base::Checked<LoadedCluster> LoadCluster(const ClusterOptions& options) {
   const int given = (options.file.empty() ? 0 : 1) + (options.topology.empty() ? 0 : 1) +
                     (options.nodes.empty() ? 0 : 1);
   if (given != 1) {
@@ -258,7 +290,7 @@ std::string ClusterLabel(const model::Cluster& cluster) {
   const std::string size =
       Format("{} node{}, {} {}", WithCommas(nodes), nodes == 1 ? "" : "s",
              WithCommas(gpus > 0 ? gpus : cpu_milli / 1000), gpus > 0 ? "GPUs" : "CPUs");
-  return cluster.name.empty() ? size : Format("{} ({})", cluster.name, size);
+  return cluster.name.empty() ? size : Format("{} ({})", base::Printable(cluster.name), size);
 }
 
 }  // namespace muster::cli

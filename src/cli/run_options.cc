@@ -15,6 +15,7 @@ namespace muster::cli {
 void AddRunOptions(CLI::App& app, RunOptions& options) {
   constexpr const char* kGroup = "Run";
   app.add_option("--seed", options.seed, "of strategies that draw lots")
+      ->check(SeedNumber())
       ->capture_default_str()
       ->type_name("N")
       ->group(kGroup);
@@ -127,7 +128,9 @@ void AddFormatOption(CLI::App& app, std::string& format, const std::vector<std::
 }
 
 void AddOutputOption(CLI::App& app, std::string& path) {
-  app.add_option("--output,-o", path, "write to this file instead of standard output")
+  const auto set = [&path](const std::string& text) { path = text == "-" ? "" : text; };
+  app.add_option_function<std::string>(
+         "--output,-o", set, "write to this file instead of standard output, which is also -")
       ->type_name("FILE");
 }
 

@@ -36,6 +36,10 @@ format::Value ComparisonDocument(const sim::Comparison& comparison, const std::s
 /// One row a metric and contender.
 std::string ComparisonCsv(const sim::Comparison& comparison);
 
+/// Why jobs waited, one item a job, with the names of `model::Name` for outcomes and reasons.
+format::Value ExplainedValue(const model::Workload& workload, const sim::SimulationResult& result);
+/// The fields of these documents: docs/reference/reports.md.
+std::string ReportsMarkdown();
 /// Why a job waited, in one or two lines.
 std::string ExplanationText(std::string_view job, const engine::Explanation& why);
 

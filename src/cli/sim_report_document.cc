@@ -6,6 +6,8 @@
 #include "base/strings.h"
 #include "base/units.h"
 #include "cli/sim_report.h"
+#include "format/trace/csv.h"
+#include "sim/main_reason.h"
 
 namespace muster::cli {
 namespace {
@@ -65,8 +67,9 @@ Value UsageValue(const sim::Report& report) {
 }
 
 Value FatesValue(const sim::Report& report) {
-  constexpr std::string_view kKeys[sim::kFates] = {"completed",  "failed", "cancelled", "timedOut",
-                                                   "unfinished", "never",  "rejected"};
+  constexpr std::string_view kKeys[sim::kFates] = {"completed", "failed",     "cancelled",
+                                                   "timedOut",  "unfinished", "waiting",
+                                                   "toCome",    "never",      "rejected"};
   Value out = Map();
   for (std::size_t i = 0; i < report.fates.size(); ++i) {
     out.Add(std::string(kKeys[i]), Number(report.fates[i]));
@@ -84,14 +87,35 @@ Value NeverValue(const sim::Report& report) {
   return out;
 }
 
-std::string CsvText(std::string_view text) {
-  if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
+Value ReasonValue(const model::Reason& reason) {
+  Value out = Map();
+  out.Add("reason", Text(std::string(model::Name(reason.code))));
+  out.Add("count", Number(reason.count));
+  return out;
+}
+
+Value ExplanationValue(std::string_view job, const engine::Explanation& why) {
+  Value out = Map();
+  out.Add("job", Text(std::string(job)));
+  out.Add("submitted", Plain(why.known ? "true" : "false"));
+  if (!why.known) return out;
+  out.Add("waiting", Plain(why.waiting ? "true" : "false"));
+  if (why.waiting) out.Add("outcome", Text(std::string(model::Name(why.outcome))));
+  out.Add("reason", Text(std::string(model::Name(sim::MainReason(why)))));
+  if (!why.waiting) return out;
+  if (why.group >= 0) out.Add("group", Number(why.group));
+  if (!why.level.empty()) out.Add("level", Text(why.level));
+  if (!why.best_domain.empty()) out.Add("bestDomain", Text(why.best_domain));
+  if (why.wanted > 0) {
+    out.Add("wanted", Number(why.wanted));
+    if (why.outcome != model::Outcome::kNever) out.Add("have", Number(why.have));
   }
-  return out + '"';
+  Value nodes = format::List();
+  for (const model::Reason& reason : why.nodes) nodes.items.push_back(ReasonValue(reason));
+  out.Add("nodes", std::move(nodes));
+  if (why.position > 0 && why.outcome != model::Outcome::kNever)
+    out.Add("position", Number(why.position));
+  return out;
 }
 
 double Seconds(base::Instant at) { return static_cast<double>(at.us) / 1e6; }
@@ -134,19 +158,28 @@ Value ReportDocument(const sim::Report& report, const RunLabels& labels) {
   return out;
 }
 
+Value ExplainedValue(const model::Workload& workload, const sim::SimulationResult& result) {
+  Value out = format::List();
+  for (const sim::Explained& each : result.explained) {
+    out.items.push_back(ExplanationValue(workload.jobs[each.job].name, each.explanation));
+  }
+  return out;
+}
+
 std::string JobsCsv(const model::Workload& workload, const sim::SimulationResult& result) {
   std::string out = "name,size,submit_s,start_s,end_s,wait_s,fate,restarts,slowdown\n";
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const model::TraceJob& trace = workload.jobs[i];
     const sim::JobResult& job = result.jobs[i];
-    const auto optional_time = [](bool there, base::Instant at) {
-      return there ? Format("{:.6f}", Seconds(at)) : std::string();
+    const auto optional_time = [](bool there, double seconds) {
+      return there ? Format("{:.6f}", seconds) : std::string();
     };
-    out += Format("{},{},{:.6f},{},{},{:.6f},{},{},{:.6f}\n", CsvText(trace.name),
+    out += Format("{},{},{:.6f},{},{},{},{},{},{:.6f}\n", format::CsvValue(trace.name),
                   base::FormatCpu(base::MilliCpu::Of(job.size_milli)), Seconds(trace.submit),
-                  optional_time(job.started, job.first_start),
-                  optional_time(sim::IsOver(job), job.end), sim::WaitSeconds(job),
-                  sim::Name(job.fate), job.restarts, static_cast<double>(job.slowdown_ppm) / 1e6);
+                  optional_time(job.started, Seconds(job.first_start)),
+                  optional_time(sim::IsOver(job), Seconds(job.end)),
+                  optional_time(job.started, sim::WaitSeconds(job)), sim::Name(job.fate),
+                  job.restarts, static_cast<double>(job.slowdown_ppm) / 1e6);
   }
   return out;
 }
@@ -158,6 +191,7 @@ Value ComparisonDocument(const sim::Comparison& comparison, const std::string& s
   out.Add("cluster", Text(cluster));
   out.Add("seeds", Number(comparison.seeds));
   out.Add("pairedJobs", Number(comparison.paired_jobs));
+  out.Add("sameDecisions", Plain(comparison.same_decisions ? "true" : "false"));
   Value names = format::List();
   for (const std::string& name : comparison.names) names.items.push_back(Text(name));
   out.Add("contenders", std::move(names));
@@ -174,6 +208,8 @@ Value ComparisonDocument(const sim::Comparison& comparison, const std::string& s
       if (value.interval) {
         cell.Add("low", Decimal(value.interval->low));
         cell.Add("high", Decimal(value.interval->high));
+        cell.Add("relativeLow", Decimal(value.relative->low));
+        cell.Add("relativeHigh", Decimal(value.relative->high));
       }
       values.items.push_back(std::move(cell));
     }
@@ -193,8 +229,9 @@ std::string ComparisonCsv(const sim::Comparison& comparison) {
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
       const sim::ComparedValue& value = metric.values[i];
       const sim::Interval interval = value.interval.value_or(sim::Interval{});
-      out += Format("{},{},{:.6f},{},{:.6f},{},{}\n", metric.key, CsvText(comparison.names[i]),
-                    value.mean, optional(value.deviation.has_value(), value.deviation.value_or(0)),
+      out += Format("{},{},{:.6f},{},{:.6f},{},{}\n", metric.key,
+                    format::CsvValue(comparison.names[i]), value.mean,
+                    optional(value.deviation.has_value(), value.deviation.value_or(0)),
                     value.difference, optional(value.interval.has_value(), interval.low),
                     optional(value.interval.has_value(), interval.high));
     }

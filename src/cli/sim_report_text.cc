@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/sim_report.h"
 #include "cli/text.h"
+#include "sim/main_reason.h"
 
 namespace muster::cli {
 namespace {
@@ -50,9 +51,11 @@ std::string Pictures(const sim::Report& report) {
       Labelled(Format("{}s in use", report.unit), Sparkline(Resample(used, kPictureColumns), 1.0));
   out += Labelled("waiting", Sparkline(Resample(waiting, kPictureColumns), most_waiting));
   const auto columns = static_cast<double>(std::min(kPictureColumns, report.usage.size()));
-  out += Labelled("", Format("0 to {}, {} a column; in use up to 100 %, waiting up to {} jobs",
-                             HumanSeconds(span), HumanSeconds(span / columns),
-                             WithCommas(std::llround(most_waiting))));
+  const std::string most =
+      most_waiting < 10 ? Format("{:.1f}", most_waiting) : WithCommas(std::llround(most_waiting));
+  out += Labelled("", Format("0 to {}, averages over {} a column; full height is 100 % in use, and "
+                             "{} jobs waiting",
+                             HumanSeconds(span), HumanSeconds(span / columns), most));
   return out;
 }
 
@@ -80,6 +83,12 @@ std::string TimesTable(const sim::Report& report) {
   return AlignedTable(rows);
 }
 
+/// Why a job never started; then nothing is a question of what is free.
+std::string_view NeverReason(model::ReasonCode code) {
+  return code == model::ReasonCode::kCapacity ? "more than the whole cluster has"
+                                              : model::Text(code);
+}
+
 std::string NeverText(const sim::Report& report) {
   std::vector<std::size_t> codes;
   for (std::size_t i = 0; i < report.never_reasons.size(); ++i) {
@@ -90,7 +99,7 @@ std::string NeverText(const sim::Report& report) {
   std::string out;
   for (const std::size_t code : codes) {
     out += Format("{}{} {}", out.empty() ? "" : ", ", WithCommas(report.never_reasons[code]),
-                  model::Text(static_cast<model::ReasonCode>(code)));
+                  NeverReason(static_cast<model::ReasonCode>(code)));
   }
   const std::int64_t never = report.fates[static_cast<std::size_t>(sim::Fate::kNever)];
   if (report.never_explained < never)
@@ -118,9 +127,18 @@ std::string DifferenceText(const sim::ComparedMetric& metric, const sim::Compare
   if (metric.unit == "%") return Format("{:+.1f} points", value.difference);
   if (first == 0) return value.difference == 0 ? "=" : Format("{:+.1f}", value.difference);
   const std::string change = Format("{:+.1f} %", 100 * value.difference / first);
-  if (!value.interval) return change;
-  return Format("{} [{:+.1f}, {:+.1f}]", change, 100 * value.interval->low / first,
-                100 * value.interval->high / first);
+  if (!value.relative) return change;
+  return Format("{} [{:+.1f}, {:+.1f}]", change, 100 * value.relative->low,
+                100 * value.relative->high);
+}
+
+/// Whether what was in use differs by more than 5 %.
+bool HoursDiffer(const sim::Comparison& comparison) {
+  const auto hours = std::ranges::find(comparison.metrics, "unit_hours", &sim::ComparedMetric::key);
+  return hours != comparison.metrics.end() &&
+         std::ranges::any_of(hours->values, [&](const sim::ComparedValue& value) {
+           return std::abs(value.difference) > 0.05 * hours->values.front().mean;
+         });
 }
 
 }  // namespace
@@ -165,6 +183,9 @@ std::string ComparisonText(const sim::Comparison& comparison, const std::string&
     if (i > 0) rows.front().push_back("against " + comparison.names.front());
   }
   for (const sim::ComparedMetric& metric : comparison.metrics) {
+    const bool nothing =
+        std::ranges::all_of(metric.values, [](const auto& v) { return v.mean == 0; });
+    if (metric.may_be_left_out && nothing) continue;
     std::vector<std::string>& row = rows.emplace_back();
     row.emplace_back(metric.text);
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
@@ -179,6 +200,13 @@ std::string ComparisonText(const sim::Comparison& comparison, const std::string&
   out += Format("\n[low, high]: 95 % interval of the mean over {} jobs (paired bootstrap)\n",
                 WithCommas(comparison.paired_jobs));
   if (comparison.seeds > 1) out += "±: standard deviation over the seeds\n";
+  if (comparison.same_decisions) out += "All took the same decisions at the same times.\n";
+  if (HoursDiffer(comparison)) {
+    out += Format(
+        "{0}-hours differ though the jobs are the same: a job runs longer where it is placed worse "
+        "(slowdown),\nand does work again after a loss.\n",
+        comparison.unit);
+  }
   return out;
 }
 
@@ -186,20 +214,26 @@ std::string ExplanationText(std::string_view job, const engine::Explanation& why
   constexpr std::string_view kOutcomes[] = {"", "not now: ", "never: ", "search ended: "};
   if (!why.known) return Format("job {}: not submitted\n", job);
   if (!why.waiting) return Format("job {}: {}\n", job, model::Text(why.binding.code));
+  const bool never = why.outcome == model::Outcome::kNever;
+  const model::ReasonCode reason = sim::MainReason(why);
   std::string out = Format("job {}: {}{}", job, kOutcomes[static_cast<std::size_t>(why.outcome)],
-                           model::Text(why.binding.code));
+                           never ? NeverReason(reason) : model::Text(reason));
   const bool in_domain = !why.level.empty() && why.level != "any";
-  if (in_domain) {
+  if (never && why.wanted > 0) {
+    out += in_domain ? Format("; {} replicas wanted in one {}", why.wanted, why.level)
+                     : Format("; {} replicas wanted", why.wanted);
+  } else if (in_domain) {
     out += Format("; {} replicas wanted in one {}, {} has room for {}", why.wanted, why.level,
                   why.best_domain, why.have);
   } else if (why.wanted > 0) {
     out += Format("; {} replicas wanted, room for {}", why.wanted, why.have);
   }
   out += '\n';
-  for (const model::Reason& reason : why.nodes) {
-    out += Format("  {:>6} nodes: {}\n", WithCommas(reason.count), model::Text(reason.code));
+  for (const model::Reason& cause : why.nodes) {
+    out += Format("  {:>6} nodes: {}\n", WithCommas(cause.count), model::Text(cause.code));
   }
-  if (why.position > 0) out += Format("  place {} in its queue\n", WithCommas(why.position));
+  if (why.position > 0 && !never)
+    out += Format("  place {} in its queue\n", WithCommas(why.position));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs.h"
 
+#include <algorithm>
 #include <exception>
 #include <ostream>
 #include <string>
@@ -10,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "cli/verbs/all.h"
 
 namespace muster::cli {
@@ -66,8 +68,20 @@ std::string UnknownArgument(const CLI::App& root) {
 }
 
 ExitCode UsageError(const CLI::App& root, std::string_view message, Streams& streams) {
-  streams.err << "muster: " << message << "\nSee: " << FullName(*Deepest(&root)) << " --help\n";
+  streams.err << "muster: " << base::Printable(message) << "\nSee: " << FullName(*Deepest(&root))
+              << " --help\n";
   return ExitCode::kUsage;
+}
+
+/// The first option with an empty value, of the command that was chosen; null without one. No
+/// option has a use for it, and a script's unset variable would silently change what is run.
+const CLI::Option* EmptyOption(const CLI::App& root) {
+  for (const CLI::Option* option : Deepest(&root)->get_options()) {
+    if (std::ranges::any_of(option->results(), [](const auto& text) { return text.empty(); }) &&
+        option->get_items_expected_max() > 0)
+      return option;
+  }
+  return nullptr;
 }
 
 ExitCode Parse(CLI::App& root, std::span<const char* const> arguments, Streams& streams,
@@ -77,6 +91,9 @@ ExitCode Parse(CLI::App& root, std::span<const char* const> arguments, Streams& 
     // The library takes the last argument first.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     root.parse(std::move(reversed));
+    if (const CLI::Option* empty = EmptyOption(root)) {
+      return UsageError(root, base::Format("{}: the value is empty", empty->get_name()), streams);
+    }
   } catch (const CLI::CallForHelp&) {
     streams.out << Help(*Deepest(&root));
     return ExitCode::kDone;
@@ -101,6 +118,7 @@ void AddVerbs(CLI::App& app, Context& context) {
   app.name("muster");
   app.description(std::string(kDescription));
   app.get_formatter()->column_width(34);
+  app.footer("muster help COMMAND tells more; muster --version is muster version");
   for (const Verb& verb : kVerbs) {
     CLI::App* command = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     verb.add(*command, context);
@@ -114,12 +132,20 @@ void OnRun(CLI::App& app, Context& context, std::function<ExitCode(Streams&)> ru
 }
 
 ExitCode RunCommandLine(std::span<const char* const> arguments, Streams& streams) {
+  // `muster help sim run` is `muster sim run --help`, and what others call --version is a verb
+  // here.
+  std::vector<const char*> asked(arguments.begin(), arguments.end());
+  if (asked.size() == 1 && std::string_view(asked.front()) == "--version") asked = {"version"};
+  if (!asked.empty() && std::string_view(asked.front()) == "help") {
+    asked.erase(asked.begin());
+    asked.push_back("--help");
+  }
   Context context{streams, {}};
   try {
     CLI::App root;
     AddVerbs(root, context);
     bool stop = false;
-    if (const ExitCode code = Parse(root, arguments, streams, stop); stop) return code;
+    if (const ExitCode code = Parse(root, asked, streams, stop); stop) return code;
     if (context.action) return context.action();
     const CLI::App* command = Deepest(&root);
     streams.err << Help(*command);

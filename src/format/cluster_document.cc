@@ -13,6 +13,7 @@
 #include "format/hostlist.h"
 #include "format/parse.h"
 #include "format/schema.h"
+#include "model/labels.h"
 
 namespace muster::format {
 namespace {
@@ -20,8 +21,12 @@ namespace {
 using base::Format;
 using base::Quote;
 
-// A cluster of more is none that we know; with it a typing error cannot ask for all memory.
+// A cluster of more is none that we know; with them a typing error cannot ask for all memory.
+constexpr std::size_t kMostLevels = 16;
 constexpr std::size_t kMaxDevices = std::size_t{1} << 22;
+constexpr std::size_t kMostEntriesOfNode = 256;
+constexpr std::size_t kMostEntries = std::size_t{1} << 24;
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
 
 /// Equal devices in a row, in equal NVLink or NUMA groups.
 struct DeviceRun {
@@ -72,6 +77,13 @@ Codec<DeviceRun> DeviceRunCodec() {
 Codec<NodeGroup> NodeGroupCodec() {
   Codec<std::string> names = FreeText();
   names.shape.type = "host list";
+  names.decode = [decode = names.decode](const Value& value, Decoder& decoder) {
+    std::string text = decode(value, decoder);
+    if (value.kind != Value::Kind::kScalar) return text;
+    if (const auto hosts = ExpandHostlist(text); !hosts)
+      decoder.Report(value, hosts.error().message);
+    return text;
+  };
   return StructWithExtended<NodeGroup>(
       {
           Key("name", &NodeGroup::name, names, "names, like gpu[0001-1250] or login,gpu[1-3,7]")
@@ -116,16 +128,41 @@ const Codec<Document>& DocumentCodec() {
   return codec;
 }
 
-const std::string* FindLabel(const model::Labels& labels, std::string_view key) {
-  const auto label = std::ranges::lower_bound(
-      labels, key, {}, [](const auto& each) { return std::string_view(each.first); });
-  return label != labels.end() && label->first == key ? &label->second : nullptr;
+/// Labels, taints and named resources of a node.
+std::size_t EntriesOf(const model::NodeSpec& node) {
+  return node.labels.size() + node.taints.size() + node.extended.size();
 }
 
-void SetLabel(model::Labels& labels, const std::string& key, std::string value) {
-  const auto place = std::ranges::lower_bound(
-      labels, key, {}, [](const auto& each) { return std::string_view(each.first); });
-  labels.insert(place, {key, std::move(value)});
+std::size_t TextBytesOf(const model::NodeSpec& node) {
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : node.labels) bytes += key.size() + value.size();
+  for (const model::Taint& taint : node.taints) bytes += taint.key.size() + taint.value.size();
+  for (const model::NamedAmount& amount : node.extended) bytes += amount.name.size();
+  for (const model::Device& device : node.devices) bytes += device.model.size();
+  return bytes;
+}
+
+/// What is wrong between levels.
+base::Errors LevelRules(std::span<const model::Level> levels) {
+  base::Errors errors;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const auto report = [&](std::string message) {
+      errors.push_back({base::ErrorCode::kInvalid, std::move(message), Format("levels[{}]", i)});
+    };
+    const model::Level& level = levels[i];
+    const auto before = levels.first(i);
+    if (level.name == "node" || level.name == "any")
+      report(Format("{} is no level to define", level.name));
+    if (std::ranges::find(before, level.name, &model::Level::name) != before.end()) {
+      report(Format("{} is given twice", Quote(level.name)));
+      continue;
+    }
+    const auto same = std::ranges::find(before, level.label, &model::Level::label);
+    if (same == before.end()) continue;
+    report(Format("{} and {} have the same label {}; give each its own", Quote(same->name),
+                  Quote(level.name), Quote(level.label)));
+  }
+  return errors;
 }
 
 std::vector<model::Device> ExpandDevices(const std::vector<DeviceRun>& runs) {
@@ -152,6 +189,8 @@ class Expansion {
   }
 
   model::Cluster Run() && {
+    // A fault already, and what follows takes time for each level of each node.
+    if (document_.levels.size() > kMostLevels) return std::move(cluster_);
     CheckLevels();
     if (document_.nodes.empty()) Report("nodes", "a cluster needs at least one node");
     for (std::size_t i = 0; i < document_.nodes.size(); ++i) {
@@ -174,16 +213,8 @@ class Expansion {
   }
 
   void CheckLevels() {
+    for (const base::Error& error : LevelRules(document_.levels)) decoder_.ReportRule(error);
     const std::vector<std::string_view> names = LevelNames();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string where = Format("levels[{}]", i);
-      if (names[i] == "node" || names[i] == "any")
-        Report(where, Format("{} is no level to define", names[i]));
-      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-          names.begin() + static_cast<std::ptrdiff_t>(i)) {
-        Report(where, Format("{} is given twice", Quote(names[i])));
-      }
-    }
     const std::string& fabric = document_.fabric;
     if (!fabric.empty() && std::ranges::find(names, fabric) == names.end()) {
       Report("fabric", names.empty() ? "there are no levels" : NoSuchName(fabric, names));
@@ -212,7 +243,7 @@ class Expansion {
       const auto level = std::ranges::find(document_.levels, name, &model::Level::name);
       if (level == document_.levels.end()) {
         Report(where, names.empty() ? "there are no levels" : NoSuchName(name, names));
-      } else if (FindLabel(group.labels, level->label) != nullptr) {
+      } else if (model::FindLabel(group.labels, level->label) != nullptr) {
         Report(where, Format("label {} names the domain already", Quote(level->label)));
       }
     }
@@ -225,28 +256,8 @@ class Expansion {
     CheckDevices(group, path);
     CheckDomains(group, path);
     base::Result<std::vector<std::string>> names = ExpandHostlist(group.name);
-    if (!names) {
-      Report(path + ".name", names.error().message);
-      return true;
-    }
-    const std::vector<model::Device> devices = ExpandDevices(group.devices);
-    devices_ += devices.size() * names->size();
-    __extension__ using Wide = __int128;
-    const Wide memory = Wide{group.memory.value()} * static_cast<std::int64_t>(names->size());
-    if (names->size() > kMaxHosts - cluster_.nodes.size()) {
-      Report(path, Format("more than {} nodes in all", kMaxHosts));
-      return false;
-    }
-    if (devices_ > kMaxDevices) {
-      Report(path, Format("more than {} devices in all", kMaxDevices));
-      return false;
-    }
-    if (memory > (kMostMemoryInAll - memory_).value()) {
-      Report(path, Format("more than {} of memory in all", base::FormatBytes(kMostMemoryInAll)));
-      return false;
-    }
-    memory_ += group.memory * static_cast<std::int64_t>(names->size());
-    const model::NodeSpec pattern{.devices = devices,
+    if (!names) return true;  // reported where it was read
+    const model::NodeSpec pattern{.devices = ExpandDevices(group.devices),
                                   .anonymous_devices = group.anonymous_devices,
                                   .cpu = group.cpu,
                                   .memory = group.memory,
@@ -254,9 +265,24 @@ class Expansion {
                                   .extended = group.extended,
                                   .labels = group.labels,
                                   .taints = group.taints};
+    if (std::string exceeded = totals_.Add(WithDomains(pattern, group.domains), names->size());
+        !exceeded.empty()) {
+      Report(path, std::move(exceeded));
+      return false;
+    }
     AddNodes(*std::move(names), pattern, group.domains);
     group_of_.resize(cluster_.nodes.size(), index);
     return true;
+  }
+
+  /// A node of the group as large as it becomes.
+  model::NodeSpec WithDomains(model::NodeSpec node, const Domains& domains) const {
+    for (std::size_t level = 0; level < document_.levels.size(); ++level) {
+      if (SizeAt(domains, level) == 0) continue;
+      model::SetLabel(node.labels, document_.levels[level].label,
+                      Format("{}-{}", document_.levels[level].name, kMaxHosts));
+    }
+    return node;
   }
 
   void AddNodes(std::vector<std::string> names, const model::NodeSpec& pattern,
@@ -268,8 +294,8 @@ class Expansion {
         const std::int32_t size = SizeAt(domains, level);
         if (size == 0) continue;
         const std::size_t number = next_domain_[level] + i / static_cast<std::size_t>(size);
-        SetLabel(node.labels, document_.levels[level].label,
-                 Format("{}-{}", document_.levels[level].name, number));
+        model::SetLabel(node.labels, document_.levels[level].label,
+                        Format("{}-{}", document_.levels[level].name, number));
       }
     }
     for (std::size_t level = 0; level < document_.levels.size(); ++level) {
@@ -305,8 +331,8 @@ class Expansion {
     const std::string& inner_label = document_.levels[outer + 1].label;
     std::map<std::string_view, std::string_view> parents;
     for (std::size_t i = 0; i < cluster_.nodes.size(); ++i) {
-      const std::string* const parent = FindLabel(cluster_.nodes[i].labels, outer_label);
-      const std::string* const domain = FindLabel(cluster_.nodes[i].labels, inner_label);
+      const std::string* const parent = model::FindLabel(cluster_.nodes[i].labels, outer_label);
+      const std::string* const domain = model::FindLabel(cluster_.nodes[i].labels, inner_label);
       if (parent == nullptr || domain == nullptr) continue;
       const auto [known, added] = parents.emplace(*domain, *parent);
       if (added || known->second == *parent) continue;
@@ -323,8 +349,7 @@ class Expansion {
   model::Cluster cluster_;
   std::vector<std::size_t> group_of_;     // of each node
   std::vector<std::size_t> next_domain_;  // of each level
-  std::size_t devices_ = 0;
-  base::Bytes memory_;
+  ClusterTotals totals_;
 };
 
 /// Neighbours of equal model, memory and group are a run; equal runs in a row are groups of one.
@@ -367,6 +392,52 @@ NodeGroup ToGroup(const model::NodeSpec& node, std::span<const std::string> name
 }
 
 }  // namespace
+
+base::Errors CheckLevels(std::span<const model::Level> levels) {
+  if (levels.size() > kMostLevels) {
+    return {{base::ErrorCode::kInvalid, Format("{} levels; at most {}", levels.size(), kMostLevels),
+             "levels"}};
+  }
+  base::Errors errors;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    Decoder decoder({});
+    for (const std::string& name : {levels[i].name, levels[i].label}) {
+      if (decoder.faults().empty()) Name().decode(Text(name), decoder);
+    }
+    for (Fault& fault : decoder.faults()) {
+      errors.push_back(
+          {base::ErrorCode::kInvalid, std::move(fault.message), Format("levels[{}]", i)});
+    }
+  }
+  std::ranges::move(LevelRules(levels), std::back_inserter(errors));
+  return errors;
+}
+
+std::string ClusterTotals::Add(const model::NodeSpec& node, std::size_t count) {
+  if (EntriesOf(node) > kMostEntriesOfNode) {
+    return Format("{} labels, taints and named resources on a node; at most {}", EntriesOf(node),
+                  kMostEntriesOfNode);
+  }
+  const auto within = [count](std::size_t& total, std::size_t each, std::size_t most) {
+    if (each != 0 && (most - total) / each < count) return false;
+    total += each * count;
+    return true;
+  };
+  if (!within(nodes_, 1, kMaxHosts)) return Format("more than {} nodes in all", kMaxHosts);
+  if (!within(devices_, node.devices.size(), kMaxDevices))
+    return Format("more than {} devices in all", kMaxDevices);
+  if (!within(entries_, EntriesOf(node), kMostEntries)) {
+    return Format("more than {} labels, taints and named resources in all", kMostEntries);
+  }
+  if (!within(text_bytes_, TextBytesOf(node), kMostTextBytes)) {
+    return Format("more than {} bytes of labels and other names in all", kMostTextBytes);
+  }
+  const auto nodes = static_cast<std::int64_t>(count);
+  if (nodes != 0 && (kMostMemoryInAll - memory_) / nodes < node.memory)
+    return Format("more than {} of memory in all", base::FormatBytes(kMostMemoryInAll));
+  memory_ += node.memory * nodes;
+  return "";
+}
 
 base::Checked<model::Cluster> ParseCluster(std::string_view text, std::string_view file) {
   base::Result<Parsed> parsed = ParseOneDocument(text, file, DocumentKind::kCluster);

@@ -337,7 +337,7 @@ Codec<base::MilliCpu> CpuOf(AmountRange<base::MilliCpu> range) {
 
 Codec<base::MilliGpu> GpuOf(AmountRange<base::MilliGpu> range) {
   return AmountCodec<base::MilliGpu>({.type = "GPUs",
-                                      .expected = "GPUs (like 8 or 0.5)",
+                                      .expected = "GPUs (like 8)",
                                       .pattern = "^[0-9]+(\\.[0-9]+)?$",
                                       .parse = base::ParseGpu,
                                       .format = base::FormatGpu},

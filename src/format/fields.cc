@@ -59,9 +59,15 @@ std::string_view SlipFor(std::string_view name, std::span<const std::string_view
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   });
   if (stem.ends_with('s')) stem.pop_back();
+  const auto sorted = [](std::string letters) {
+    std::ranges::sort(letters);
+    return letters;
+  };
   std::vector<std::string_view> long_names;
   for (const std::string_view each : known) {
     if (each == stem) return each;
+    if (each == "devices" && stem == "gpu") return each;  // a node's GPUs are its devices
+    if (each.size() > 3 && sorted(stem) == sorted(std::string(each))) return each;
     if (each.size() > 3) long_names.push_back(each);
   }
   return base::Nearest(name, long_names);

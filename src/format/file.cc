@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <limits>
 #include <system_error>
@@ -66,8 +67,6 @@ class Descriptor {
 
   bool ok() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// Closes now; false with errno set when the system reports a late write error.
-  bool Close() { return close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
@@ -110,7 +109,12 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   bool ok() const { return started_; }
-  bool AtEnd() const { return rest_.empty() && stream_.avail_in == 0; }
+  /// Whether no member follows: nothing does, or zeros that fill a block of a tape or disk.
+  bool AtEnd() const {
+    const auto zero = [](auto byte) { return byte == 0; };
+    return std::all_of(stream_.next_in, stream_.next_in + stream_.avail_in, zero) &&
+           std::ranges::all_of(rest_, zero);
+  }
   /// Begins the next member.
   bool Next() { return inflateReset(&stream_) == Z_OK; }
   /// Appends the next piece to `text`; zlib's own result.
@@ -165,16 +169,112 @@ Status WriteAll(int file, std::string_view text, const std::string& path) {
   return {};
 }
 
-/// Creates the temporary at `path`, with the rights of a new file or of the one that it will
-/// replace.
-Status WriteTemporary(const std::string& path, const std::string& temporary,
-                      std::string_view text) {
-  struct stat old {};
-  const mode_t rights = stat(path.c_str(), &old) == 0 ? old.st_mode & 07777 : 0666;
-  Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights));
+/// The folder that holds `path`, and the path of another file in it.
+std::string Beside(const std::string& path, const std::string& name) {
+  return path.substr(0, path.rfind('/') + 1) + name;
+}
+
+/// Where symbolic links lead from `path`, which may not be there yet.
+Result<std::string> Follow(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the system's own bound
+  std::string at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t size = readlink(at.c_str(), target.data(), target.size());
+    if (size < 0) return at;  // no link, or nothing there
+    const std::string text(target.data(), static_cast<std::size_t>(size));
+    at = text.starts_with('/') ? text : Beside(at, text);
+  }
+  errno = ELOOP;
+  return SystemError(path, "write");
+}
+
+/// A file without a name, or with a temporary one, in the folder of the file that it becomes. Only
+/// this one is ever removed.
+class Temporary {
+ public:
+  explicit Temporary(const std::string& path) : path_(path) {
+    constexpr mode_t kRights = 0666;  // less what the umask takes
+    const std::string folder = Beside(path, ".");
+    // Without a name nothing is left behind, whenever the program is stopped. Giving it one takes
+    // /proc.
+    if (access("/proc/self/fd", X_OK) == 0)
+      file_ = open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kRights);
+    if (file_ >= 0) return;
+    WithFreeName([this](const std::string& name) {
+      file_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kRights);
+      return file_ >= 0;
+    });
+  }
+  ~Temporary() {
+    if (file_ >= 0) close(file_);
+    if (!name_.empty()) unlink(name_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  bool ok() const { return file_ >= 0; }
+  int number() const { return file_; }
+
+  /// Puts the file in the place of `path`; false with errno set.
+  bool Place() {
+    if (name_.empty()) {
+      const std::string self = Format("/proc/self/fd/{}", file_);
+      const auto link = [&](const std::string& name) {
+        return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+      };
+      if (link(path_)) return Close();
+      if (errno != EEXIST || !WithFreeName(link)) return false;  // only a file with a name replaces
+    }
+    if (!Close() || std::rename(name_.c_str(), path_.c_str()) != 0) return false;
+    name_.clear();
+    return true;
+  }
+
+ private:
+  /// Calls `make` with a short name beside the file until it takes one that nobody has.
+  template <class Make>
+  bool WithFreeName(Make make) {
+    constexpr int kMostNames = 1000;
+    for (int i = 0; i < kMostNames; ++i) {
+      const std::string name = Beside(path_, Format(".muster-{}-{}", getpid(), i));
+      if (make(name)) {
+        name_ = name;
+        return true;
+      }
+      if (errno != EEXIST) return false;
+    }
+    return false;
+  }
+  /// The system may report a write error as late as here.
+  bool Close() { return close(std::exchange(file_, -1)) == 0; }
+
+  std::string path_;
+  std::string name_;  ///< empty while it has none
+  int file_ = -1;
+};
+
+/// Writes to what is there: a pipe, a device, or the file that another program's output goes to.
+Status WriteInto(const std::string& path, std::string_view text) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  return file.ok() ? WriteAll(file.number(), text, path) : SystemError(path, "write");
+}
+
+/// Whether the one who runs this may write to the file. Root may write everywhere, and is stopped
+/// by a file that its owner must not write to.
+bool IsWritable(const std::string& path, const struct stat& status) {
+  errno = EACCES;
+  if (geteuid() == 0) return (status.st_mode & S_IWUSR) != 0;
+  return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+Status Replace(const std::string& path, const struct stat* old, std::string_view text) {
+  Temporary file(path);
   if (!file.ok()) return SystemError(path, "write");
+  if (old != nullptr && fchmod(file.number(), old->st_mode & 07777) != 0)
+    return SystemError(path, "write");
   if (Status written = WriteAll(file.number(), text, path); !written) return written;
-  if (fsync(file.number()) != 0 || !file.Close()) return SystemError(path, "write");
+  if (fsync(file.number()) != 0 || !file.Place()) return SystemError(path, "write");
   return {};
 }
 
@@ -183,8 +283,9 @@ Status WriteTemporary(const std::string& path, const std::string& temporary,
 Result<std::string> ReadFile(const std::string& path, std::size_t limit) {
   Result<std::string> raw = ReadRaw(path, limit);
   if (!raw) return raw;
-  if (raw->empty()) return Error{ErrorCode::kInvalid, "the file is empty", path};
-  return IsGzip(*raw) ? Decompress(*raw, path, limit) : std::move(raw);
+  if (IsGzip(*raw)) raw = Decompress(*raw, path, limit);
+  if (raw && raw->empty()) return Error{ErrorCode::kInvalid, "the file is empty", path};
+  return raw;
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {
@@ -193,17 +294,12 @@ Status WriteFile(const std::string& path, std::string_view text) {
   if (exists && S_ISDIR(old.st_mode)) {
     return Error{ErrorCode::kInvalid, "is a directory; a file was expected", path};
   }
-  if (exists && !S_ISREG(old.st_mode)) {  // a pipe or /dev/stdout must not be renamed over
-    const Descriptor device(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    return device.ok() ? WriteAll(device.number(), text, path) : SystemError(path, "write");
-  }
-  const std::string temporary = Format("{}.{}.tmp", path, getpid());
-  Status written = WriteTemporary(path, temporary, text);
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = SystemError(path, "write");
-  }
-  if (!written) unlink(temporary.c_str());
-  return written;
+  if (exists && !S_ISREG(old.st_mode)) return WriteInto(path, text);
+  if (exists && !IsWritable(path, old)) return SystemError(path, "write");
+  const Result<std::string> target = Follow(path);
+  if (!target) return target.error();
+  if (target->starts_with("/proc/")) return WriteInto(path, text);
+  return Replace(*target, exists ? &old : nullptr, text);
 }
 
 }  // namespace muster::format

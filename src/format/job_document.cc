@@ -112,7 +112,8 @@ Codec<Resources> ResourcesCodec() {
   return StructWithExtended<Resources>(
       {
           Key("gpu", &Resources::gpu, GpuOf({.max = base::MilliGpu::Of(1'000'000'000)}),
-              "GPUs of each replica: whole ones, or a part of one"),
+              "GPUs of each replica, whole ones; parts of a GPU are not supported by this version "
+              "yet"),
           Key("cpu", &Resources::cpu, Maybe(CpuOf({.max = kMostCpu})),
               "CPUs of each replica; left out: the share of the node's that goes with its GPUs"),
           Key("memory", &Resources::memory, Maybe(BytesOf({.max = kMostMemory})),
@@ -350,10 +351,8 @@ Codec<Spec> SpecCodec() {
   using model::RestartSpec;
   return Struct<Spec>({
       Key("type", &Spec::type,
-          OneOf<JobType>({{"training", JobType::kTraining},
-                          {"service", JobType::kService},
-                          {"interactive", JobType::kInteractive}}),
-          "what kind of work it is"),
+          OneOf<JobType>({{"training", JobType::kTraining}}, {"service", "interactive"}),
+          "what kind of work it is; service and interactive are not supported by this version yet"),
       Key("priorityClass", &Spec::priority_class, Name(),
           "priority class; left out: the policy's default"),
       Key("tasks", &Spec::tasks, ListOf(TaskCodec()),

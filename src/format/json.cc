@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "format/tree_builder.h"
 
 namespace muster::format {
@@ -190,7 +191,9 @@ bool IsJsonNumber(std::string_view text) {
   return i == text.size();
 }
 
-std::string QuoteJson(std::string_view text) { return json::serialize(json::string(text)); }
+std::string QuoteJson(std::string_view text) {
+  return json::serialize(json::string(base::ValidUtf8(text)));
+}
 
 std::string Scalar(const Value& value) {
   const bool bare =

@@ -82,10 +82,7 @@ Result<DocumentKind> DetectKind(std::string_view text, std::string_view file) {
   const Value& first = parsed->documents.front();
   const tl::expected<DocumentKind, Fault> kind = KindOf(first);
   if (!kind) return Invalid(file, kind.error().at, kind.error().message);
-  if (const std::optional<Fault> fault = VersionFault(first)) {
-    return Invalid(file, fault->at, fault->message);
-  }
-  return *kind;
+  return *kind;  // a wrong version is found with the other faults, by the parser of that kind
 }
 
 Result<Parsed> ParseDocuments(std::string_view text, std::string_view file, DocumentKind kind) {

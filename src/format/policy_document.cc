@@ -111,17 +111,36 @@ const Codec<model::Policy>& PolicyCodec() {
 
 }  // namespace
 
-base::Checked<model::Policy> ParsePolicy(std::string_view text, std::string_view file) {
+base::Checked<model::Policy> ParsePolicy(std::string_view text, std::string_view file,
+                                         const PolicyRules& rules) {
   base::Result<Parsed> parsed = ParseOneDocument(text, file, DocumentKind::kPolicy);
   if (!parsed) return parsed.error();
+  return DecodePolicy(*std::move(parsed), file, rules);
+}
+
+base::Checked<model::Policy> DecodePolicy(Parsed parsed, std::string_view file,
+                                          const PolicyRules& rules) {
   Decoder decoder(PlannedPolicyKeys());
-  model::Policy policy = PolicyCodec().decode(parsed->documents.front(), decoder);
-  std::ranges::move(decoder.faults(), std::back_inserter(parsed->faults));
-  if (!parsed->faults.empty()) return ToErrors(file, std::move(parsed->faults));
+  model::Policy policy = PolicyCodec().decode(parsed.documents.front(), decoder);
+  const bool wrong = !decoder.faults().empty();
+  for (const base::Error& rule : rules ? rules(policy) : base::Errors{}) {
+    // A default names a queue or class; whether one is missing or merely wrong cannot be told.
+    if (!wrong || !rule.where.starts_with("defaults.")) decoder.ReportRule(rule);
+  }
+  std::ranges::move(decoder.faults(), std::back_inserter(parsed.faults));
+  if (!parsed.faults.empty()) return ToErrors(file, std::move(parsed.faults));
   return policy;
 }
 
 Value EncodePolicy(const model::Policy& policy) { return PolicyCodec().encode(policy); }
+
+Value EncodeWholePolicy(const model::Policy& policy) {
+  return WithDefaultKeys(EncodePolicy(policy), PolicyCodec().shape);
+}
+
+std::vector<std::string> OtherPolicyKeys(const model::Policy& policy) {
+  return OtherKeys(EncodeWholePolicy(policy), PolicyCodec().shape, PlannedPolicyKeys());
+}
 
 Value PolicySchema() {
   return JsonSchema("Muster policy", PolicyCodec().shape, PlannedPolicyKeys());

@@ -166,7 +166,94 @@ void AddRows(const Shape& shape, const std::string& path, std::string& out) {
   AddRows(shape.parts.front(), path + (shape.form == Shape::Form::kList ? "[]" : ".*"), out);
 }
 
+/// Of several spellings, the one that `value` is in.
+const Shape& SpellingOf(const Value& value, const Shape& shape) {
+  using Form = Shape::Form;
+  for (const Shape& part : shape.parts) {
+    const bool map = part.form == Form::kStruct || part.form == Form::kMap;
+    if (value.kind == Value::Kind::kMap && map) return part;
+    if (value.kind == Value::Kind::kList && part.form == Form::kList) return part;
+    if (value.kind == Value::Kind::kScalar && part.form == Form::kLeaf) return part;
+  }
+  return shape.parts.front();
+}
+
+/// Nothing, or an empty text: not a value that a document could hold.
+bool IsAbsent(const Value& value) {
+  return value.kind == Value::Kind::kNull ||
+         (value.kind == Value::Kind::kScalar && value.text.empty());
+}
+
+/// The shape of the items of a list or map that are maps of known keys, or null.
+const Shape* ItemShape(const Shape& shape) {
+  if (shape.form == Shape::Form::kLeaf || shape.form == Shape::Form::kStruct) return nullptr;
+  for (const Shape& part : shape.parts) {
+    if (part.form == Shape::Form::kStruct) return &part;
+    if (const Shape* const inner = ItemShape(part)) return inner;
+  }
+  return nullptr;
+}
+
+/// The keys at `path`, where `given` is what a document has there, that it does not show.
+void AddOtherKeys(const Shape& shape, const Value* given, const std::string& path,
+                  std::vector<std::string>& out) {
+  for (const KeyShape& key : shape.keys) {
+    const std::string below = path.empty() ? key.key : Format("{}.{}", path, key.key);
+    const Value* const value = given != nullptr ? given->Find(key.key) : nullptr;
+    if (value == nullptr) {
+      const bool absent = IsAbsent(key.default_value);
+      const std::string standard = absent ? "  (none unless given)" : key.default_value.text;
+      out.push_back(Format("{}: {}", below, key.required ? "  (needed)" : standard));
+    }
+    if (key.shape.form == Shape::Form::kStruct) AddOtherKeys(key.shape, value, below, out);
+    const Shape* const item = ItemShape(key.shape);
+    const bool shown = value != nullptr && (!value->items.empty() || !value->entries.empty());
+    if (item == nullptr || shown) continue;
+    AddOtherKeys(*item, nullptr, below + (key.shape.form == Shape::Form::kMap ? ".*" : "[]"), out);
+  }
+}
+
 }  // namespace
+
+Value WithDefaultKeys(Value document, const Shape& shape) {
+  switch (shape.form) {
+    case Shape::Form::kLeaf:
+      break;
+    case Shape::Form::kChoice: {
+      const Shape& spelling = SpellingOf(document, shape);
+      return WithDefaultKeys(std::move(document), spelling);
+    }
+    case Shape::Form::kList:
+      for (Value& item : document.items)
+        item = WithDefaultKeys(std::move(item), shape.parts.front());
+      break;
+    case Shape::Form::kMap:
+      for (Entry& entry : document.entries)
+        entry.value = WithDefaultKeys(std::move(entry.value), shape.parts.front());
+      break;
+    case Shape::Form::kStruct: {
+      Value out = Map();
+      for (const KeyShape& key : shape.keys) {
+        const Value* const given = document.Find(key.key);
+        const Value& value = given != nullptr ? *given : key.default_value;
+        if (!IsAbsent(value)) out.Add(key.key, WithDefaultKeys(value, key.shape));
+      }
+      return out;
+    }
+  }
+  return document;
+}
+
+std::vector<std::string> OtherKeys(const Value& document, const Shape& shape,
+                                   std::span<const PlannedKey> planned) {
+  std::vector<std::string> out;
+  AddOtherKeys(shape, &document, "", out);
+  for (const PlannedKey& row : planned) {
+    const std::string value = row.default_value.empty() ? "" : Format(" {}", row.default_value);
+    out.push_back(Format("{}:{}   (planned)", row.path, value));
+  }
+  return out;
+}
 
 Value JsonSchema(std::string_view title, const Shape& shape, std::span<const PlannedKey> planned) {
   Value schema = Map();

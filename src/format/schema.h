@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "format/codec.h"
 #include "format/document.h"
@@ -14,6 +15,14 @@ namespace muster::format {
 /// The shape as a JSON Schema (2020-12) for editors. Planned keys are in it, with their doc, as
 /// keys that nothing satisfies.
 Value JsonSchema(std::string_view title, const Shape& shape, std::span<const PlannedKey> planned);
+
+/// `document` of this shape, with every key that has a default and is not in it.
+Value WithDefaultKeys(Value document, const Shape& shape);
+
+/// One line for each key that `document`, which has all that have a default, does not show: those
+/// without a default, those of items that it has none of, and the planned ones.
+std::vector<std::string> OtherKeys(const Value& document, const Shape& shape,
+                                   std::span<const PlannedKey> planned);
 
 /// The shape as Markdown: one row a key, then one a planned key.
 std::string Reference(std::string_view title, const Shape& shape,

@@ -12,8 +12,10 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "format/cluster_document.h"
 #include "format/hostlist.h"
 #include "format/trace/line_faults.h"
+#include "model/labels.h"
 
 namespace muster::format {
 namespace {
@@ -28,6 +30,9 @@ constexpr std::size_t kMostLevels = 8;
 /// Most names that all lists of a file may stand for, so that a short file cannot fill the memory:
 /// a million GPUs in nodes of eight.
 constexpr std::size_t kMostNames = std::size_t{1} << 17;
+
+/// Longest name of a switch or block, that of a DNS name: every node below has a copy.
+constexpr std::size_t kLongestName = 253;
 
 /// One `SwitchName=` or `BlockName=` line. The lists are cut into names later, when all lines are
 /// known.
@@ -93,6 +98,8 @@ class LineReader {
   explicit LineReader(LineFaults& faults) : faults_(faults) {}
 
   Lines Read(std::string_view text) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors put it first
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     std::string joined;
     std::int64_t number = 0;
     std::int64_t first_number = 1;
@@ -118,9 +125,16 @@ class LineReader {
     Entry entry;
     entry.line = number;
     std::string block;
+    std::vector<std::string_view> keys;
     while (!rest.empty()) {
       const auto pair = TakeKeyValue(rest);
       if (!pair) return faults_.Add(number, "", pair.error().message);
+      const auto same = [&](std::string_view key) { return SameLetters(key, pair->key); };
+      if (std::ranges::any_of(keys, same)) {
+        return faults_.Add(number, "",
+                           Format("{}= is given twice on this line; remove one", pair->key));
+      }
+      keys.push_back(pair->key);
       if (SameLetters(pair->key, "SwitchName")) {
         entry.name = pair->value;
       } else if (SameLetters(pair->key, "BlockName")) {
@@ -149,6 +163,10 @@ class LineReader {
     const bool is_block = !block.empty();
     if (is_block) entry.name = std::move(block);
     const std::string what = Format("{} {}", is_block ? "block" : "switch", Quote(entry.name));
+    if (entry.name.size() > kLongestName) {
+      return faults_.Add(line, "",
+                         Format("{}: the name has more than {} characters", what, kLongestName));
+    }
     if (entry.name.find_first_of("[],") != std::string::npos) {
       return faults_.Add(line, "",
                          Format("{}: one line names one {}; give each its own", what,
@@ -389,16 +407,6 @@ std::string SwitchLevelName(std::size_t level) {
   return level < kNames.size() ? std::string(kNames[level]) : Format("level{}", level + 1);
 }
 
-void SetLabel(model::Labels& labels, const std::string& key, std::string value) {
-  const auto at =
-      std::ranges::lower_bound(labels, key, {}, &std::pair<std::string, std::string>::first);
-  if (at != labels.end() && at->first == key) {
-    at->second = std::move(value);
-  } else {
-    labels.emplace(at, key, std::move(value));
-  }
-}
-
 SlurmTopology SwitchCluster(const Tree& tree, const model::NodeSpec& template_node) {
   SlurmTopology out;
   std::size_t levels = 0;
@@ -419,7 +427,7 @@ SlurmTopology SwitchCluster(const Tree& tree, const model::NodeSpec& template_no
       const std::size_t parent = tree.parent[at];
       if (parent != kNone && tree.level[parent] == level) at = parent;
       if (tree.level[at] != level) stand_ins += tree.nodes[leaf].size();
-      SetLabel(node.labels, SwitchLevelName(level), tree.entries[at].name);
+      model::SetLabel(node.labels, SwitchLevelName(level), tree.entries[at].name);
     }
     for (const std::string& name : tree.nodes[leaf]) {
       node.name = name;
@@ -462,8 +470,8 @@ SlurmTopology BlockCluster(const Tree& tree, std::span<const std::int64_t> sizes
       const std::size_t first = block - block % blocks_in[level];
       const std::size_t last = std::min(first + blocks_in[level], tree.entries.size()) - 1;
       const std::string& name = tree.entries[first].name;
-      SetLabel(node.labels, level_name(level),
-               first == last ? name : Format("{}..{}", name, tree.entries[last].name));
+      model::SetLabel(node.labels, level_name(level),
+                      first == last ? name : Format("{}..{}", name, tree.entries[last].name));
     }
     if (static_cast<std::int64_t>(tree.nodes[block].size()) < base_size) ++small_blocks;
     for (const std::string& name : tree.nodes[block]) {
@@ -496,6 +504,10 @@ base::Checked<SlurmTopology> ParseSlurmTopology(std::string_view text, std::stri
   const bool is_block = !lines.blocks.empty();
   const Tree tree = TreeBuilder(is_block ? "block" : "switch", faults)
                         .Build(std::move(is_block ? lines.blocks : lines.switches));
+  std::size_t nodes = 0;
+  for (const auto& each : tree.nodes) nodes += each.size();
+  if (const std::string exceeded = ClusterTotals().Add(template_node, nodes); !exceeded.empty())
+    faults.Add(0, "", Format("the nodes of this file would have {}", exceeded));
   if (!faults.IsEmpty()) return std::move(faults).Take();
   SlurmTopology out = is_block ? BlockCluster(tree, lines.block_sizes, template_node)
                                : SwitchCluster(tree, template_node);

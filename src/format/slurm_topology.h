@@ -29,7 +29,8 @@ struct SlurmTopology {
 /// consecutive blocks. Nothing else about sizes is enforced here.
 ///
 /// Faults (a node under two switches, a switch with two parents or below itself, an unknown or
-/// empty switch, an unknown key...) name the line and the switch.
+/// empty switch, an unknown key, one given twice on a line, more of something than a cluster file
+/// may have...) name the line and the switch.
 base::Checked<SlurmTopology> ParseSlurmTopology(std::string_view text, std::string_view file,
                                                 const model::NodeSpec& template_node);
 

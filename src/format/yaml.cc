@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "format/tree_builder.h"
 
 namespace muster::format {
@@ -23,28 +24,11 @@ using base::Result;
 
 Position ToPosition(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-/// Bytes of the UTF-8 character at the start of `text`; 0 if there is none.
-std::size_t CharacterSize(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t size = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC2 || byte(0) > 0xF4) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  const bool overlong = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = byte(0) == 0xED && byte(1) > 0x9F;
-  const bool beyond = byte(0) == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || beyond ? 0 : size;
-}
-
 /// yaml-cpp lets broken UTF-8 through, and nothing that holds it could be written as JSON.
 std::optional<Position> BrokenUtf8(std::string_view text) {
   Position at{1, 1};
   while (!text.empty()) {
-    const std::size_t size = CharacterSize(text);
+    const std::size_t size = base::Utf8Size(text);
     if (size == 0) return at;
     at = text.front() == '\n' ? Position{at.line + 1, 1} : Position{at.line, at.column + 1};
     text.remove_prefix(size);
@@ -140,20 +124,40 @@ bool SafeUnquoted(std::string_view text) {
   return std::ranges::find(kWords, lower) == std::end(kWords);
 }
 
+/// Whether YAML takes the character at the start of `text` for a line end or not at all, though it
+/// is no control character: U+2028, U+2029, the byte order mark, U+FFFE and U+FFFF.
+bool NeedsEscape(std::string_view text) {
+  constexpr std::string_view kCharacters[] = {"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBB\xBF",
+                                              "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+  return std::ranges::any_of(kCharacters, [&](auto each) { return text.starts_with(each); });
+}
+
+/// Number of a character of up to three bytes.
+unsigned CodePoint(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0);
+  if (character.size() == 2) return (byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU);
+  return (byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
+}
+
 std::string QuoteYaml(std::string_view text) {
+  const std::string valid = base::ValidUtf8(text);
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  for (std::string_view rest = valid; !rest.empty();) {
+    const std::string_view character = rest.substr(0, base::Utf8Size(rest));
+    if (character == "\"" || character == "\\") {
       out += '\\';
-      out += c;
-    } else if (c == '\n') {
+      out += character;
+    } else if (character == "\n") {
       out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += base::Format("\\x{:02x}", byte);
+    } else if (base::ControlSize(rest) != 0) {
+      out += base::Format("\\x{:02x}", CodePoint(character));
+    } else if (NeedsEscape(rest)) {
+      out += base::Format("\\u{:04x}", CodePoint(character));
     } else {
-      out += c;
+      out += character;
     }
+    rest.remove_prefix(character.size());
   }
   return out + '"';
 }
@@ -216,6 +220,18 @@ void WriteBlock(const Value& value, std::size_t indent, std::string& out) {
   }
 }
 
+/// The first tab among the blanks that begin a line.
+std::optional<Position> IndentingTab(std::string_view text) {
+  int line = 0;
+  for (const std::string_view each : base::Split(text, '\n')) {
+    ++line;
+    const std::string_view indent = each.substr(0, each.find_first_not_of(" \t"));
+    const std::size_t tab = indent.find('\t');
+    if (tab != std::string_view::npos) return Position{line, static_cast<int>(tab) + 1};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Parsed> ParseYaml(std::string_view text, std::string_view file) {
@@ -230,6 +246,10 @@ Result<Parsed> ParseYaml(std::string_view text, std::string_view file) {
     }
     return std::move(events).Take();
   } catch (const YAML::Exception& fault) {
+    if (const std::optional<Position> tab = IndentingTab(text)) {
+      return Error{ErrorCode::kInvalid, "a tab indents this line; YAML takes blanks only",
+                   Where(file, *tab)};
+    }
     const bool placed = !fault.mark.is_null();
     return Error{ErrorCode::kInvalid, fault.msg,
                  Where(file, placed ? ToPosition(fault.mark) : Position{})};

@@ -24,6 +24,7 @@ struct ClusterEvent {
   base::Instant at;  ///< from the start of the trace
   std::string node;
   ClusterEventKind kind = ClusterEventKind::kDown;
+  std::string where;  ///< "events.csv:7", for messages; or empty
   friend bool operator==(const ClusterEvent&, const ClusterEvent&) = default;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cluster_events.h"
 
-#include <algorithm>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -10,12 +11,6 @@
 
 namespace muster::sim {
 namespace {
-
-constexpr std::pair<std::string_view, ClusterEventKind> kKinds[] = {
-    {"down", ClusterEventKind::kDown},     {"up", ClusterEventKind::kUp},
-    {"cordon", ClusterEventKind::kCordon}, {"drain", ClusterEventKind::kDrain},
-    {"remove", ClusterEventKind::kRemove}, {"add", ClusterEventKind::kAdd},
-};
 
 enum class Presence { kPresent, kToCome, kGone };
 
@@ -36,13 +31,6 @@ std::string Fault(const ClusterEvent& event, Presence presence) {
 
 }  // namespace
 
-std::optional<ClusterEventKind> ParseClusterEventKind(std::string_view text) {
-  const auto* row =
-      std::ranges::find(kKinds, text, &std::pair<std::string_view, ClusterEventKind>::first);
-  if (row == std::end(kKinds)) return std::nullopt;
-  return row->second;
-}
-
 base::Errors CheckClusterEvents(const model::Cluster& cluster, const ClusterEvents& events) {
   std::unordered_map<std::string_view, Presence> presence;
   for (const model::NodeSpec& node : cluster.nodes) presence.emplace(node.name, Presence::kPresent);
@@ -54,7 +42,9 @@ base::Errors CheckClusterEvents(const model::Cluster& cluster, const ClusterEven
   base::Errors errors;
   for (const ClusterEvent& event : events) {
     const auto at = presence.find(event.node);
-    const std::string where = "event at " + base::FormatDuration(event.at - base::Instant{});
+    const std::string where = event.where.empty()
+                                  ? "event at " + base::FormatDuration(event.at - base::Instant{})
+                                  : event.where;
     if (at == presence.end()) {
       errors.push_back({base::ErrorCode::kInvalid,
                         "node " + base::Quote(event.node) + " is not in the cluster", where});

@@ -18,13 +18,19 @@ constexpr std::int64_t kMostResamples = 2000;
 
 struct Metric {
   std::string_view key;
-  std::string_view text;
+  std::string_view text;  ///< "GPU" stands for what is counted
   std::string_view unit;
   double (*of)(const Report& report);
   /// The metric of one job, where the metric is a mean over jobs: then the difference has an
   /// interval.
-  double (*of_job)(const model::TraceJob& trace, const JobResult& job);
+  double (*of_job)(const model::TraceJob& trace, const JobResult& job) = nullptr;
+  bool may_be_left_out = false;
 };
+
+template <Fate fate>
+double JobsOf(const Report& report) {
+  return static_cast<double>(report.fates[static_cast<std::size_t>(fate)]);
+}
 
 double OfJobCompletion(const model::TraceJob& trace, const JobResult& job) {
   return CompletionSeconds(trace, job);
@@ -57,16 +63,15 @@ constexpr Metric kMetrics[] = {
      nullptr},
     {"restarts", "restarts", "", [](const Report& r) { return static_cast<double>(r.restarts); },
      nullptr},
-    {"completed", "jobs completed", "",
-     [](const Report& r) {
-       return static_cast<double>(r.fates[static_cast<std::size_t>(Fate::kCompleted)]);
-     },
-     nullptr},
-    {"never_started", "jobs never started", "",
-     [](const Report& r) {
-       return static_cast<double>(r.fates[static_cast<std::size_t>(Fate::kNever)]);
-     },
-     nullptr},
+    {"completed", "jobs completed", "", &JobsOf<Fate::kCompleted>},
+    {"failed", "jobs failed", "", &JobsOf<Fate::kFailed>, nullptr, true},
+    {"cancelled", "jobs cancelled", "", &JobsOf<Fate::kCancelled>, nullptr, true},
+    {"timed_out", "jobs timed out", "", &JobsOf<Fate::kTimedOut>, nullptr, true},
+    {"unfinished", "jobs unfinished", "", &JobsOf<Fate::kUnfinished>, nullptr, true},
+    {"still_waiting", "jobs still waiting", "", &JobsOf<Fate::kWaiting>, nullptr, true},
+    {"not_submitted", "jobs not submitted", "", &JobsOf<Fate::kToCome>, nullptr, true},
+    {"rejected", "jobs rejected", "", &JobsOf<Fate::kRejected>, nullptr, true},
+    {"never_started", "jobs never started", "", &JobsOf<Fate::kNever>},
     {"peak_waiting", "longest queue", "",
      [](const Report& r) { return static_cast<double>(r.peak_waiting); }, nullptr},
 };
@@ -84,22 +89,37 @@ std::vector<std::size_t> PairedJobs(std::size_t jobs, std::span<const Contender>
   return out;
 }
 
-/// A job's metric under `contender` minus that under `first`, mean over the seeds, for each paired
-/// job.
-std::vector<double> Differences(const Metric& metric, const model::Workload& workload,
-                                const Contender& first, const Contender& contender,
-                                std::span<const std::size_t> jobs) {
-  std::vector<double> out;
-  out.reserve(jobs.size());
-  for (const std::size_t job : jobs) {
+/// A job's metric under `first`, and under `contender` minus that, means over the seeds, for each
+/// paired job.
+PairedSample Pair(const Metric& metric, const model::Workload& workload, const Contender& first,
+                  const Contender& contender, std::span<const std::size_t> jobs) {
+  PairedSample out;
+  const auto mean = [&](const Contender& of, std::size_t job) {
     double sum = 0;
-    for (std::size_t run = 0; run < first.runs.size(); ++run) {
-      sum += metric.of_job(workload.jobs[job], contender.runs[run].jobs[job]) -
-             metric.of_job(workload.jobs[job], first.runs[run].jobs[job]);
-    }
-    out.push_back(sum / static_cast<double>(first.runs.size()));
+    for (const SimulationResult& run : of.runs)
+      sum += metric.of_job(workload.jobs[job], run.jobs[job]);
+    return sum / static_cast<double>(of.runs.size());
+  };
+  for (const std::size_t job : jobs) {
+    out.first.push_back(mean(first, job));
+    out.difference.push_back(mean(contender, job) - out.first.back());
   }
   return out;
+}
+
+bool SameDecisions(std::span<const Contender> contenders) {
+  const std::vector<SimulationResult>& first = contenders.front().runs;
+  return std::ranges::all_of(contenders, [&](const Contender& contender) {
+    return std::ranges::equal(contender.runs, first, {}, &SimulationResult::decision_hash,
+                              &SimulationResult::decision_hash);
+  });
+}
+
+/// "GPU-hours lost" -> "CPU-hours lost".
+std::string WithUnit(std::string_view text, std::string_view unit) {
+  constexpr std::string_view kUnit = "GPU";
+  return text.starts_with(kUnit) ? std::string(unit) + std::string(text.substr(kUnit.size()))
+                                 : std::string(text);
 }
 
 ComparedValue MeanOverSeeds(const Metric& metric, std::span<const Report> reports) {
@@ -115,25 +135,33 @@ ComparedValue MeanOverSeeds(const Metric& metric, std::span<const Report> report
 
 }  // namespace
 
-Interval BootstrapMean(std::span<const double> differences, std::uint64_t seed) {
-  if (differences.empty()) return {};
-  const std::int64_t count = std::ssize(differences);
+BootstrapIntervals Bootstrap(const PairedSample& sample, std::uint64_t seed) {
+  const std::int64_t count = std::ssize(sample.difference);
+  MUSTER_CHECK(std::ssize(sample.first) == count);
+  if (count == 0) return {};
   const std::int64_t resamples = std::clamp(kDraws / count, kLeastResamples, kMostResamples);
   base::Rng rng(seed);
   std::vector<double> means;
-  means.reserve(static_cast<std::size_t>(resamples));
+  std::vector<double> ratios;
   for (std::int64_t i = 0; i < resamples; ++i) {
-    double sum = 0;
+    double difference = 0;
+    double first = 0;
     for (std::int64_t draw = 0; draw < count; ++draw) {
-      sum += differences[rng.Below(static_cast<std::uint64_t>(count))];
+      const auto job = static_cast<std::size_t>(rng.Below(static_cast<std::uint64_t>(count)));
+      difference += sample.difference[job];
+      first += sample.first[job];
     }
-    means.push_back(sum / static_cast<double>(count));
+    means.push_back(difference / static_cast<double>(count));
+    ratios.push_back(first > 0 ? difference / first : 0);
   }
-  std::ranges::sort(means);
-  const auto rank = [&](std::int64_t permille) {
-    return means[static_cast<std::size_t>((resamples - 1) * permille / 1000)];
+  const auto interval = [&](std::vector<double>& values) {
+    std::ranges::sort(values);
+    const auto rank = [&](std::int64_t permille) {
+      return values[static_cast<std::size_t>((resamples - 1) * permille / 1000)];
+    };
+    return Interval{rank(25), rank(975)};
   };
-  return {rank(25), rank(975)};
+  return {interval(means), interval(ratios)};
 }
 
 Comparison Compare(const model::Workload& workload, std::span<const Contender> contenders,
@@ -150,15 +178,23 @@ Comparison Compare(const model::Workload& workload, std::span<const Contender> c
   }
   const std::vector<std::size_t> paired = PairedJobs(workload.jobs.size(), contenders);
   out.paired_jobs = std::ssize(paired);
+  out.unit = reports.front().empty() ? "GPU" : reports.front().front().unit;
+  out.same_decisions = SameDecisions(contenders);
   for (const Metric& metric : kMetrics) {
-    ComparedMetric row{metric.key, metric.text, metric.unit, {}};
+    ComparedMetric row{.key = metric.key,
+                       .text = WithUnit(metric.text, out.unit),
+                       .unit = metric.unit,
+                       .values = {},
+                       .may_be_left_out = metric.may_be_left_out};
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       ComparedValue value = MeanOverSeeds(metric, reports[i]);
       if (i > 0) {
         value.difference = value.mean - row.values.front().mean;
         if (metric.of_job != nullptr && !paired.empty()) {
-          value.interval = BootstrapMean(
-              Differences(metric, workload, contenders.front(), contenders[i], paired), seed);
+          const BootstrapIntervals intervals =
+              Bootstrap(Pair(metric, workload, contenders.front(), contenders[i], paired), seed);
+          value.interval = intervals.difference;
+          value.relative = intervals.relative;
         }
       }
       row.values.push_back(value);

@@ -34,13 +34,15 @@ struct ComparedValue {
   std::optional<double> deviation;   ///< standard deviation over the seeds, if there are several
   double difference = 0;             ///< to the first contender
   std::optional<Interval> interval;  ///< of the difference: paired bootstrap over jobs
+  std::optional<Interval> relative;  ///< likewise, as a part of the first contender's mean
 };
 
 struct ComparedMetric {
   std::string_view key;               ///< "completion_mean_s"
-  std::string_view text;              ///< "mean completion time"
+  std::string text;                   ///< "mean completion time"
   std::string_view unit;              ///< "s", "%", "x", "hours" or empty
   std::vector<ComparedValue> values;  ///< one a contender
+  bool may_be_left_out = false;       ///< a person need not see it where it is 0 for all
 };
 
 struct Comparison {
@@ -48,6 +50,8 @@ struct Comparison {
   std::int64_t seeds = 0;
   std::int64_t paired_jobs =
       0;  ///< jobs that are over under every contender and seed: the bootstrap's sample
+  std::string_view unit;        ///< "GPU" or "CPU"
+  bool same_decisions = false;  ///< of all contenders, seed by seed
   std::vector<ComparedMetric> metrics;
 };
 
@@ -56,7 +60,16 @@ struct Comparison {
 Comparison Compare(const model::Workload& workload, std::span<const Contender> contenders,
                    std::uint64_t seed);
 
-/// 95 % interval of the mean of `differences` by the percentile bootstrap.
-Interval BootstrapMean(std::span<const double> differences, std::uint64_t seed);
+/// A metric of the same jobs under the first contender, and how much more it is under another.
+struct PairedSample {
+  std::vector<double> first;
+  std::vector<double> difference;
+};
+struct BootstrapIntervals {
+  Interval difference;  ///< of its mean
+  Interval relative;    ///< of its mean over the mean of `first`
+};
+/// 95 % intervals by the percentile bootstrap over the jobs.
+BootstrapIntervals Bootstrap(const PairedSample& sample, std::uint64_t seed);
 
 }  // namespace muster::sim

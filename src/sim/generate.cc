@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "base/units.h"
 #include "sim/fixed_log.h"
 #include "sim/scaled.h"
 
@@ -172,7 +173,7 @@ base::Duration DrawDuration(const DurationQuantiles& seconds, base::Rng& rng) {
   return base::Microseconds(std::max<std::int64_t>(1000, us / 1000 * 1000));  // whole milliseconds
 }
 
-model::Workload Generate(const Profile& profile, const GenerateOptions& options) {
+base::Result<model::Workload> TryGenerate(const Profile& profile, const GenerateOptions& options) {
   MUSTER_CHECK(options.cluster_gpus > 0 && options.load_permille > 0 && options.gpus_per_node > 0);
   base::Rng rng(options.seed);
   Drawer drawer(profile, options);
@@ -191,9 +192,18 @@ model::Workload Generate(const Profile& profile, const GenerateOptions& options)
       gpu_us += Wide{job.gpu.value()} * job.replicas * job.duration.value() / 1000;
     }
   }
-  const auto span_us = static_cast<std::int64_t>(
-      gpu_us * 1000 / (Wide{options.cluster_gpus} * options.load_permille));
-  const Clock clock(profile.hours, std::max<std::int64_t>(1'000'000, span_us));
+  const Wide span_us = gpu_us * 1000 / (Wide{options.cluster_gpus} * options.load_permille);
+  if (span_us > kLongestSpan.value()) {
+    return base::Error{
+        base::ErrorCode::kInvalid,
+        base::Format("{} jobs at a load of {} on {} GPUs would arrive over more than 100 years; "
+                     "give fewer jobs, a higher load or more GPUs",
+                     options.jobs, base::FormatFraction(base::Permille::Of(options.load_permille)),
+                     options.cluster_gpus),
+        "--load"};
+  }
+  const Clock clock(profile.hours,
+                    std::max<std::int64_t>(1'000'000, static_cast<std::int64_t>(span_us)));
   std::size_t next = 0;
   for (const std::size_t burst : burst_sizes) {
     const base::Instant at = clock.Draw(rng);
@@ -204,6 +214,12 @@ model::Workload Generate(const Profile& profile, const GenerateOptions& options)
     workload.jobs[i].name = base::Format("{}-{:05}", profile.name, i + 1);
   }
   return workload;
+}
+
+model::Workload Generate(const Profile& profile, const GenerateOptions& options) {
+  auto workload = TryGenerate(profile, options);
+  MUSTER_CHECK(workload.has_value());
+  return *std::move(workload);
 }
 
 }  // namespace muster::sim

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "model/workload.h"
@@ -22,7 +23,13 @@ struct GenerateOptions {
   bool estimates = false;            ///< users say how long they will run, as wrongly as they do
 };
 
+/// `kInvalid`, naming the load, where the jobs would arrive over more than `kLongestSpan`.
+base::Result<model::Workload> TryGenerate(const Profile& profile, const GenerateOptions& options);
+/// `TryGenerate` with options that are known to be good.
 model::Workload Generate(const Profile& profile, const GenerateOptions& options);
+
+/// Arrivals of one workload are no further apart; traces hold no later submission either.
+inline constexpr base::Duration kLongestSpan = base::Hours(24 * 365 * 100);
 
 /// A run time drawn from the quantiles.
 base::Duration DrawDuration(const DurationQuantiles& seconds, base::Rng& rng);

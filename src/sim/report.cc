@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/scaled.h"
+
 namespace muster::sim {
 namespace {
 
@@ -16,10 +18,6 @@ constexpr SizeBound kSizeBounds[kSizeClasses] = {
 };
 
 double Seconds(base::Duration span) { return static_cast<double>(span.value()) / 1e6; }
-
-double UnitHours(std::int64_t size_milli, base::Duration span) {
-  return static_cast<double>(size_milli) / 1000.0 * Seconds(span) / 3600.0;
-}
 
 std::size_t SizeClassOf(std::int64_t size_milli) {
   std::size_t i = 0;
@@ -59,6 +57,7 @@ void CopyTotals(const SimulationResult& result, Report& report) {
   report.unit = result.counts_gpus ? "GPU" : "CPU";
   report.capacity = static_cast<double>(result.capacity_milli) / 1000.0;
   report.unit_hours = result.allocated_hours;
+  report.lost_hours = result.lost_hours;
   if (result.capacity_hours > 0)
     report.utilisation = result.allocated_hours / result.capacity_hours;
   report.peak_waiting = result.peak_waiting;
@@ -99,8 +98,9 @@ double CompletionSeconds(const model::TraceJob& trace, const JobResult& job) {
 double WaitSeconds(const JobResult& job) { return Seconds(job.waited); }
 
 std::string_view Name(Fate fate) {
-  constexpr std::string_view kNames[kFates] = {
-      "completed", "failed", "cancelled", "timed out", "unfinished", "never started", "rejected"};
+  constexpr std::string_view kNames[kFates] = {"completed",     "failed",        "cancelled",
+                                               "timed out",     "unfinished",    "still waiting",
+                                               "not submitted", "never started", "rejected"};
   return kNames[static_cast<std::size_t>(fate)];
 }
 
@@ -120,11 +120,11 @@ Report Summarize(const model::Workload& workload, const SimulationResult& result
     const JobResult& job = result.jobs[i];
     const std::size_t size = SizeClassOf(job.size_milli);
     ++report.fates[static_cast<std::size_t>(job.fate)];
+    if (job.fate == Fate::kRejected) continue;  // what is malformed has no size
     ++report.sizes[size].jobs;
-    report.sizes[size].unit_hours += UnitHours(job.size_milli, trace.duration);
+    report.sizes[size].unit_hours += UnitHours(Wide{job.size_milli} * trace.duration.value());
     if (!job.started) continue;
     report.restarts += job.restarts;
-    report.lost_hours += UnitHours(job.size_milli, job.lost);
     if (!job.waited.IsZero()) ++report.queued;
     all.wait_s.push_back(WaitSeconds(job));
     by_size[size].wait_s.push_back(WaitSeconds(job));

@@ -11,7 +11,10 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "base/units.h"
+#include "sim/main_reason.h"
 #include "sim/scaled.h"
+#include "sim/site_policy.h"
 
 namespace muster::sim {
 namespace {
@@ -28,6 +31,8 @@ constexpr std::int64_t kMaxExplained = 1000;
 /// coming.
 constexpr std::int64_t kMaxIdlePasses = 1 << 16;
 constexpr std::size_t kMaxNotes = 10;
+/// Nothing is replayed beyond this, 36,000 years from the origin, so that times stay in 64 bits.
+constexpr Instant kEndOfTime{std::int64_t{1} << 60};
 
 enum class EventKind : std::uint8_t { kExit, kStopped };
 
@@ -87,13 +92,6 @@ class NameTable {
   std::int64_t replaced_ = 0;
 };
 
-model::Policy Complete(model::Policy policy, const model::Cluster& cluster) {
-  policy = model::WithDefaults(std::move(policy));
-  if (policy.topology.levels.empty()) policy.topology.levels = cluster.levels;
-  if (policy.topology.fabric.empty()) policy.topology.fabric = cluster.fabric;
-  return policy;
-}
-
 /// Nodes in the order in which the engine sees them, which is how it numbers them: the ones that
 /// are added later come last.
 std::vector<model::NodeSpec> InOrderOfAppearance(const model::Cluster& cluster,
@@ -148,12 +146,14 @@ class Simulator {
 
   void Schedule(Duration after, std::uint32_t job, EventKind kind);
   void EndWork(std::uint32_t job, bool saves_all);
+  void Lose(std::uint32_t job, Duration time);
   void Release(JobState& state);
   void SetNodeUp(std::size_t node, bool up);
   std::int64_t SizeMilli(const model::GangRequest& request, std::int64_t replicas) const;
   std::int64_t CapacityMilli(const model::NodeSpec& node) const;
   void ApplyFact(model::Fact fact) { engine_.Apply(model::Input{now_, std::move(fact)}); }
   void Report();
+  void CountNever(const engine::View& view, JobId job);
   void Close();
 
   const model::Workload& workload_;
@@ -177,6 +177,8 @@ class Simulator {
   std::size_t next_arrival_ = 0;
   std::size_t next_event_ = 0;
   std::int64_t jobs_over_ = 0;
+  bool stopped_ = false;  ///< before everything had happened
+  Wide lost_milli_us_ = 0;
   std::int64_t next_report_ = kProgressEvents;
   std::vector<std::size_t> explain_;  ///< jobs to ask about, by rising index
   std::size_t next_explain_ = 0;
@@ -189,7 +191,7 @@ Simulator::Simulator(const model::Cluster& cluster, const model::Workload& workl
                      model::Policy policy, ClusterEvents events, const SimulationOptions& options)
     : workload_(workload),
       options_(options),
-      policy_(Complete(std::move(policy), cluster)),
+      policy_(std::move(policy)),
       events_(std::move(events)),
       nodes_(InOrderOfAppearance(cluster, events_)),
       node_up_(nodes_.size(), false),
@@ -205,8 +207,14 @@ Simulator::Simulator(const model::Cluster& cluster, const model::Workload& workl
   std::ranges::sort(explain_);
   result_.start = now_;
   result_.jobs.resize(workload.jobs.size());
-  result_.counts_gpus =
+  const bool has_gpus =
       std::ranges::any_of(nodes_, [](const auto& node) { return !node.devices.empty(); });
+  const bool wants_gpus =
+      workload.jobs.empty() ||
+      std::ranges::any_of(workload.jobs, [](const auto& job) { return !job.gpu.IsZero(); });
+  result_.counts_gpus = has_gpus && wants_gpus;
+  if (has_gpus && !wants_gpus)
+    result_.notes.emplace_back("no job asks for a GPU: CPUs are counted");
   const auto late = std::ranges::count(events_, ClusterEventKind::kAdd, &ClusterEvent::kind);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     node_index_.emplace(nodes_[i].name, i);
@@ -222,16 +230,22 @@ std::int64_t Simulator::CapacityMilli(const model::NodeSpec& node) const {
                              : node.cpu.value();
 }
 
+/// Of a sound request: its amounts are bounded.
 std::int64_t Simulator::SizeMilli(const model::GangRequest& request, std::int64_t replicas) const {
   const model::ReplicaShape& shape = request.groups.front().shape;
-  if (result_.counts_gpus) return shape.gpu.value() * replicas;
-  return shape.cpu.value_or(base::MilliCpu{}).value() * replicas;
+  if (result_.counts_gpus) return (shape.gpu * replicas).value();
+  return (shape.cpu.value_or(base::MilliCpu{}) * replicas).value();
 }
 
 SimulationResult Simulator::Run() {
   std::int64_t idle_passes = 0;
   while (const std::optional<Instant> next = NextInstant()) {
+    stopped_ = true;
     if (options_.until && *next > *options_.until) break;
+    if (*next >= kEndOfTime) {
+      result_.notes.emplace_back("the run was ended after 36,000 simulated years");
+      break;
+    }
     now_ = *next;
     usage_.Advance(now_);
     const std::int64_t before = result_.events + result_.decisions;
@@ -241,7 +255,14 @@ SimulationResult Simulator::Run() {
     ExplainArrivals();
     result_.peak_waiting = std::max(result_.peak_waiting, usage_.waiting());
     idle_passes = result_.events + result_.decisions == before ? idle_passes + 1 : 0;
-    if (idle_passes > kMaxIdlePasses) break;
+    if (idle_passes > kMaxIdlePasses) {
+      result_.notes.push_back(base::Format(
+          "the run was ended at {}: {} passes in a row decided nothing, though time limits or "
+          "relaxed constraints were due",
+          base::FormatDuration(now_ - Instant{}), idle_passes));
+      break;
+    }
+    stopped_ = false;
     if (result_.events >= next_report_) Report();
   }
   Close();
@@ -285,7 +306,6 @@ void Simulator::Arrive(std::uint32_t job) {
   const RequestCache::Entry& entry = requests_.For(trace);
   JobState& state = states_[job];
   JobResult& result = result_.jobs[job];
-  result.size_milli = SizeMilli(*entry.request, trace.replicas);
   if (!entry.fault.empty()) {
     if (result_.notes.size() < kMaxNotes) {
       result_.notes.push_back(
@@ -296,6 +316,7 @@ void Simulator::Arrive(std::uint32_t job) {
     ++jobs_over_;
     return;
   }
+  result.size_milli = SizeMilli(*entry.request, trace.replicas);
   state.request = entry.request;
   state.phase = Phase::kWaiting;
   state.since = now_;
@@ -347,24 +368,23 @@ void Simulator::Change(const ClusterEvent& event) {
   switch (event.kind) {
     case ClusterEventKind::kDown:
       set(model::NodeState::kDown);
-      break;
+      return SetNodeUp(node, false);
     case ClusterEventKind::kUp:
       set(model::NodeState::kReady);
-      break;
+      return SetNodeUp(node, true);
     case ClusterEventKind::kCordon:
       set(model::NodeState::kCordoned);
-      break;
+      return;  // counts as it did: as up, unless it is down
     case ClusterEventKind::kDrain:
       set(model::NodeState::kDraining);
-      break;
+      return;
     case ClusterEventKind::kRemove:
       ApplyFact(model::NodeGone{event.node});
-      break;
+      return SetNodeUp(node, false);
     case ClusterEventKind::kAdd:
       ApplyFact(model::NodeSeen{nodes_[node]});
-      break;
+      return SetNodeUp(node, true);
   }
-  SetNodeUp(node, event.kind != ClusterEventKind::kDown && event.kind != ClusterEventKind::kRemove);
 }
 
 void Simulator::DecideAll() {
@@ -412,8 +432,8 @@ void Simulator::Act(const model::StartGang& start) {
   usage_.AddWaiting(-1);
   usage_.AddAllocated(state.held_milli);
   ApplyFact(model::TaskStarted{start.job, start.attempt, {0, static_cast<std::int32_t>(ranks)}});
-  const Duration work =
-      base::Microseconds(ScaledUp(state.remaining_us, state.stretch_ppm, kMillion));
+  const Duration work = base::Microseconds(
+      ScaledUpAtMost(state.remaining_us, state.stretch_ppm, kMillion, kEndOfTime.us));
   Schedule(state.overhead + work, job, EventKind::kExit);
 }
 
@@ -432,7 +452,7 @@ void Simulator::Act(const model::RequeueJob& requeue) {
   JobState& state = states_[requeue.job.value];
   EndWork(requeue.job.value, false);
   Release(state);
-  result_.jobs[requeue.job.value].lost += state.unsaved;
+  Lose(requeue.job.value, state.unsaved);
   state.phase = Phase::kWaiting;
   state.since = now_;
   usage_.AddWaiting(1);
@@ -456,7 +476,8 @@ void Simulator::Act(const model::FinishJob& finish) {
 }
 
 void Simulator::Schedule(Duration after, std::uint32_t job, EventKind kind) {
-  heap_.push_back({(now_ + after).us, sequence_++, job, states_[job].attempt, kind});
+  const Instant at = std::min(now_ + after, kEndOfTime);
+  heap_.push_back({at.us, sequence_++, job, states_[job].attempt, kind});
   std::ranges::push_heap(heap_, Later{});
 }
 
@@ -479,8 +500,14 @@ void Simulator::EndWork(std::uint32_t job, bool saves_all) {
   state.unsaved = worked - kept;
   state.remaining_us = std::max<std::int64_t>(
       0, state.remaining_us - Scaled(kept.value(), kMillion, state.stretch_ppm));
-  result_.jobs[job].lost += starting;
+  Lose(job, starting);
   state.phase = Phase::kStopping;
+}
+
+/// So much of the latest attempt's time brought nothing.
+void Simulator::Lose(std::uint32_t job, Duration time) {
+  result_.jobs[job].lost += time;
+  lost_milli_us_ += Wide{states_[job].held_milli} * time.value();
 }
 
 void Simulator::Release(JobState& state) {
@@ -506,34 +533,51 @@ void Simulator::Report() {
       {now_, jobs_over_, static_cast<std::int64_t>(states_.size()), usage_.waiting()});
 }
 
+void Simulator::CountNever(const engine::View& view, JobId job) {
+  if (result_.never_explained == kMaxExplained) return;
+  ++result_.never_explained;
+  const model::ReasonCode code = MainReason(engine_.Explain(view, job, {}));
+  ++result_.never_reasons[static_cast<std::size_t>(code)];
+}
+
 void Simulator::Close() {
   if (options_.until) usage_.Advance(std::max(now_, *options_.until));
   const engine::View view = engine_.view();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].phase == Phase::kOver) continue;
+    if (states_[i].phase == Phase::kToCome) {
+      const RequestCache::Entry& entry = requests_.For(workload_.jobs[i]);
+      if (entry.fault.empty())
+        result_.jobs[i].size_milli = SizeMilli(*entry.request, workload_.jobs[i].replicas);
+    }
     Fate& fate = result_.jobs[i].fate;
-    fate = states_[i].attempt > 0 ? Fate::kUnfinished : Fate::kNever;
-    if (fate == Fate::kUnfinished || states_[i].phase == Phase::kToCome) continue;
-    if (result_.never_explained == kMaxExplained) continue;
-    ++result_.never_explained;
-    const engine::Explanation why = engine_.Explain(view, JobId{static_cast<std::uint32_t>(i)}, {});
-    // "Too little room" says less than what keeps most nodes from taking a replica.
-    const bool by_nodes = why.binding.code == model::ReasonCode::kCapacity && !why.nodes.empty();
-    const model::ReasonCode code = by_nodes ? why.nodes.front().code : why.binding.code;
-    ++result_.never_reasons[static_cast<std::size_t>(code)];
+    if (states_[i].attempt > 0) {
+      fate = Fate::kUnfinished;
+    } else if (states_[i].phase == Phase::kToCome) {
+      fate = Fate::kToCome;
+    } else if (stopped_) {
+      fate = Fate::kWaiting;
+    } else {
+      fate = Fate::kNever;
+      CountNever(view, JobId{static_cast<std::uint32_t>(i)});
+    }
   }
   const auto note_names = [this](std::int64_t count, std::string_view what,
-                                 const std::string& fallback) {
+                                 const std::string& fallback, std::string_view advice) {
     if (count == 0) return;
     result_.notes.push_back(
-        base::Format("{} jobs name a {} that the policy does not have; they went to {}", count,
-                     what, base::Quote(fallback)));
+        base::Format("{} jobs name a {} that the policy does not have; they went to {}{}", count,
+                     what, base::Quote(fallback), advice));
   };
-  note_names(queues_.replaced(), "queue", policy_.defaults.queue);
-  note_names(classes_.replaced(), "priority class", policy_.defaults.priority_class);
+  if (policy_.queues.size() > 1) {  // else there is nothing to choose
+    note_names(queues_.replaced(), "queue", policy_.defaults.queue,
+               " (--one-queue if that is meant)");
+  }
+  note_names(classes_.replaced(), "priority class", policy_.defaults.priority_class, "");
   result_.usage = usage_.Intervals();
   result_.allocated_hours = usage_.AllocatedHours();
   result_.capacity_hours = usage_.CapacityHours();
+  result_.lost_hours = UnitHours(lost_milli_us_);
   result_.end = now_;
   result_.decision_hash = hash_.Value();
 }
@@ -546,7 +590,9 @@ base::Checked<SimulationResult> Simulate(const model::Cluster& cluster,
   ClusterEvents events = options.events;
   std::ranges::stable_sort(events, {}, &ClusterEvent::at);
   if (base::Errors errors = CheckClusterEvents(cluster, events); !errors.empty()) return errors;
-  return Simulator(cluster, workload, std::move(policy), std::move(events), options).Run();
+  auto complete = CompletePolicy(std::move(policy), cluster);
+  if (!complete) return complete.error();
+  return Simulator(cluster, workload, *std::move(complete), std::move(events), options).Run();
 }
 
 }  // namespace muster::sim

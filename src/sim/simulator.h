@@ -52,7 +52,9 @@ enum class Fate : std::uint8_t {
   kCancelled,
   kTimedOut,
   kUnfinished,  ///< started, not over when the simulation ended
-  kNever,       ///< never started
+  kWaiting,     ///< waited when the run was stopped
+  kToCome,      ///< not submitted yet when the run was stopped
+  kNever,       ///< never started, though the run went on until nothing was left to happen
   kRejected,    ///< its request is malformed
   kLast = kRejected,
 };
@@ -79,12 +81,13 @@ struct Explained {
 struct SimulationResult {
   std::vector<JobResult> jobs;  ///< as in the workload
   std::vector<UsageInterval> usage;
-  bool counts_gpus = true;          ///< amounts are of GPUs; else of CPUs
+  bool counts_gpus = true;  ///< amounts are of GPUs; else of CPUs, as no job or node has one
   std::int64_t capacity_milli = 0;  ///< of all nodes of the cluster file
   double allocated_hours = 0;
   double capacity_hours = 0;
-  base::Instant start;  ///< first submission
-  base::Instant end;    ///< the last thing that happened
+  double lost_hours = 0;  ///< of the allocated ones, what `JobResult::lost` comes to
+  base::Instant start;    ///< first submission, or the first event if that is earlier
+  base::Instant end;      ///< the last thing that happened
   std::int64_t peak_waiting = 0;
   std::int64_t events = 0;
   std::int64_t passes = 0;
@@ -97,9 +100,8 @@ struct SimulationResult {
   std::vector<std::string> notes;  ///< what was adapted, for the report
 };
 
-/// Runs `workload` on `cluster` under `policy`, which must have passed `engine::CheckPolicy`. Where
-/// the policy names no levels, the cluster's apply. An error only if the events do not fit the
-/// cluster.
+/// Runs `workload` on `cluster` under `policy` as `CompletePolicy` makes it. An error if the policy
+/// or the events do not fit the cluster.
 base::Checked<SimulationResult> Simulate(const model::Cluster& cluster,
                                          const model::Workload& workload, model::Policy policy,
                                          const SimulationOptions& options);

@@ -7,17 +7,19 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "model/labels.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr std::string_view kNvlinkLevel = "nvlink";
 
-std::string LabelOf(const model::NodeSpec& node, const std::string& key) {
-  for (const auto& [name, value] : node.labels) {
-    if (name == key) return value;
-  }
-  return {};
+/// One step of a domain's path. A node without the label is a domain of its own, as for the engine;
+/// texts of documents hold no zero byte.
+std::string PathStep(const model::NodeSpec& node, const std::string& label) {
+  using namespace std::string_literals;
+  const std::string* const value = model::FindLabel(node.labels, label);
+  return value != nullptr ? "\0"s + *value : "\0\0"s + node.name;
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ SlowdownModel::SlowdownModel(const std::vector<model::Level>& levels,
     std::map<std::string, std::uint32_t> numbers;
     std::vector<base::MilliGpu> size;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      path[i] += '/' + LabelOf(nodes[i], level.label);
+      path[i] += PathStep(nodes[i], level.label);
       const auto [at, is_new] =
           numbers.emplace(path[i], static_cast<std::uint32_t>(numbers.size()));
       if (is_new) size.emplace_back();

@@ -6,12 +6,14 @@
 namespace muster::sim {
 
 void UsageRecorder::Advance(base::Instant now) {
-  while (now.us - start_.us > kBuckets * width_us_) Widen();
+  // In 128 bits: the distance of two times, and the end of the last interval, can be beyond 64.
+  while (Wide{now.us} - start_.us > Wide{kBuckets} * width_us_) Widen();
   while (last_ < now) {
-    const std::int64_t bucket = (last_.us - start_.us) / width_us_;
-    const std::int64_t until = std::min(now.us, start_.us + (bucket + 1) * width_us_);
+    const auto bucket = static_cast<std::int64_t>((Wide{last_.us} - start_.us) / width_us_);
+    const Wide end = start_.us + Wide{bucket + 1} * width_us_;
+    const std::int64_t until = end < now.us ? static_cast<std::int64_t>(end) : now.us;
     Sums& sums = buckets_[static_cast<std::size_t>(bucket)];
-    for (std::size_t i = 0; i < kLevels; ++i) sums[i] += Wide{level_[i]} * (until - last_.us);
+    for (std::size_t i = 0; i < kLevels; ++i) sums[i] += Wide{level_[i]} * (Wide{until} - last_.us);
     last_.us = until;
   }
 }
@@ -29,9 +31,11 @@ void UsageRecorder::Widen() {
 std::vector<UsageInterval> UsageRecorder::Intervals() const {
   std::vector<UsageInterval> out;
   for (std::size_t i = 0; i < kBuckets; ++i) {
-    const base::Instant from{start_.us + static_cast<std::int64_t>(i) * width_us_};
-    if (from >= last_) break;
-    const std::int64_t width = std::min(width_us_, last_.us - from.us);
+    const Wide begin = start_.us + Wide{i} * width_us_;
+    if (begin >= last_.us) break;
+    const base::Instant from{static_cast<std::int64_t>(begin)};
+    const auto width =
+        static_cast<std::int64_t>(std::min<Wide>(width_us_, Wide{last_.us} - from.us));
     const auto mean = [&](Level level) {
       return static_cast<std::int64_t>(buckets_[i][level] / width);
     };
@@ -44,7 +48,7 @@ std::vector<UsageInterval> UsageRecorder::Intervals() const {
 double UsageRecorder::Hours(Level level) const {
   Wide sum = 0;
   for (const Sums& sums : buckets_) sum += sums[level];
-  return static_cast<double>(sum) / (1000.0 * 3600.0 * 1e6);
+  return UnitHours(sum);
 }
 
 }  // namespace muster::sim

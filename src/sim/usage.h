@@ -34,7 +34,6 @@ class UsageRecorder {
   void AddCapacity(std::int64_t milli) { level_[kCapacity] += milli; }
   void AddWaiting(std::int64_t jobs) { level_[kWaiting] += jobs; }
   std::int64_t waiting() const { return level_[kWaiting]; }
-  std::int64_t allocated() const { return level_[kAllocated]; }
 
   std::vector<UsageInterval> Intervals() const;
   /// Unit-hours in use, and there, since the start.

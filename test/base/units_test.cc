@@ -112,7 +112,7 @@ TEST(Units, Cpu) {
 }
 
 TEST(Units, Gpu) {
-  const std::string hint = " (GPUs, like 8 or 0.5)";
+  const std::string hint = " (GPUs, like 8)";
   ExpectAll(ParseGpu, {
                           Good("8", 8000),
                           Good("0.043", 43),
@@ -180,6 +180,8 @@ TEST(Units, Duration) {
   EXPECT_EQ(FormatDuration(Seconds(90)), "1m30s");
   EXPECT_EQ(FormatDuration(Hours(49)), "2d1h");
   EXPECT_EQ(FormatDuration(Microseconds(1'001'001)), "1s1ms1us");
+  EXPECT_EQ(FormatDuration(Seconds(-90)), "-1m30s") << "was empty text";
+  EXPECT_EQ(FormatDuration(Microseconds(INT64_MIN)), "-106751991d4h54s775ms808us");
 }
 
 TEST(Units, Fraction) {

@@ -59,6 +59,7 @@ Output Muster(const std::string& arguments) {
 }
 
 void Write(const std::string& name, std::string_view text) {
+  fs::create_directories((Here() / name).parent_path());
   std::ofstream(Here() / name, std::ios::binary) << text;
 }
 

@@ -138,6 +138,8 @@ TEST(ClusterDocument, NamesEachFaultWithItsPlace) {
        "f:3:13: levels[1]: \"a\" is given twice"},
       {"reserved level", "levels: [node]\nnodes: [{name: n}]",
        "f:3:10: levels[0]: node is no level to define"},
+      {"one label for two levels", "levels: [a, {name: b, label: a}]\nnodes: [{name: n}]",
+       "f:3:13: levels[1]: \"a\" and \"b\" have the same label \"a\"; give each its own"},
       {"unknown fabric", "levels: [spine]\nfabric: spin\nnodes: [{name: n}]",
        "f:4:9: fabric: \"spin\" is unknown; did you mean \"spine\"?"},
       {"slip", "nodes: [{name: n, label: 1}]",
@@ -147,6 +149,55 @@ TEST(ClusterDocument, NamesEachFaultWithItsPlace) {
   };
   for (const auto& test : kCases)
     EXPECT_EQ(FaultsOf(With(test.keys)), std::string(test.fault) + "\n") << test.name;
+}
+
+TEST(ClusterDocument, BoundsWhatIsCopiedToEveryNode) {
+  std::string labels;
+  for (int i = 0; i < 257; ++i) labels += (i == 0 ? "" : ", ") + ("l" + std::to_string(i)) + ": x";
+  EXPECT_EQ(FaultsOf(With("nodes: [{name: n, labels: {" + labels + "}}]")),
+            "f:3:9: nodes[0]: 257 labels, taints and named resources on a node; at most 256\n");
+  const std::string few = labels.substr(0, labels.find(", l20:"));
+  EXPECT_EQ(FaultsOf(With("nodes: [{name: \"n[1-1000000]\", labels: {" + few + "}}]")),
+            "f:3:9: nodes[0]: more than 16777216 labels, taints and named resources in all\n");
+  const std::string text(2000, 'x');
+  EXPECT_EQ(FaultsOf(With("nodes: [{name: \"n[1-1000000]\", labels: {a: " + text + "}}]")),
+            "f:3:9: nodes[0]: more than 1073741824 bytes of labels and other names in all\n");
+}
+
+// Each of a million nodes was given its place in each level before the fault was told.
+TEST(ClusterDocument, TooManyLevelsTakeNoTime) {
+  std::string levels;
+  for (int i = 0; i < 50'000; ++i) levels += (i == 0 ? "l" : ", l") + std::to_string(i);
+  EXPECT_EQ(FaultsOf(With("levels: [" + levels + "]\nnodes: [{name: \"n[1-1000000]\"}]")),
+            "f:3:9: levels: 50000 levels; at most 16\n");
+}
+
+TEST(ClusterTotals, KeepSumsInRange) {
+  ClusterTotals totals;
+  const model::NodeSpec node{.devices = std::vector<model::Device>(8),
+                             .memory = base::Bytes::Of(1LL << 50)};
+  EXPECT_EQ(totals.Add(node, 4000), "");
+  EXPECT_EQ(totals.Add(node, 97), "more than 4096Pi of memory in all");
+  EXPECT_EQ(ClusterTotals().Add({.devices = std::vector<model::Device>(64)}, 65'537),
+            "more than 4194304 devices in all");
+  EXPECT_EQ(ClusterTotals().Add({}, SIZE_MAX), "more than 1048576 nodes in all");
+}
+
+TEST(Levels, FollowTheRulesOfTheFileWhereverTheyComeFrom) {
+  const auto message = [](std::vector<model::Level> levels) {
+    const base::Errors errors = CheckLevels(levels);
+    return errors.empty() ? "" : errors.front().message;
+  };
+  EXPECT_EQ(message({{"spine", "spine"}, {"leaf", "leaf"}}), "");
+  EXPECT_EQ(message({{"node", "node"}}), "node is no level to define");
+  EXPECT_EQ(message({{"a", "x"}, {"a", "y"}}), "\"a\" is given twice");
+  EXPECT_EQ(message({{"a", "x"}, {"b", "x"}}),
+            "\"a\" and \"b\" have the same label \"x\"; give each its own");
+  EXPECT_NE(message({{"a b", "x"}}), "");
+  EXPECT_NE(message({{"", ""}}), "");
+  std::vector<model::Level> many;
+  for (int i = 0; i < 17; ++i) many.push_back({"l" + std::to_string(i), "l" + std::to_string(i)});
+  EXPECT_EQ(message(many), "17 levels; at most 16");
 }
 
 TEST(ClusterDocument, FoldsEqualNeighboursWhenWritten) {

@@ -57,11 +57,13 @@ TEST_F(FileTest, WritesAndReadsBack) {
 
 TEST_F(FileTest, KeepsTheRightsOfAFileThatItReplaces) {
   ASSERT_TRUE(WriteFile(Path("a"), "old"));
-  ASSERT_EQ(chmod(Path("a").c_str(), 0600), 0);
-  ASSERT_TRUE(WriteFile(Path("a"), "new"));
-  struct stat status {};
-  ASSERT_EQ(stat(Path("a").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  for (const mode_t rights : {0600U, 0666U, 0640U}) {  // more than the umask leaves, too
+    ASSERT_EQ(chmod(Path("a").c_str(), rights), 0);
+    ASSERT_TRUE(WriteFile(Path("a"), "new"));
+    struct stat status {};
+    ASSERT_EQ(stat(Path("a").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, rights);
+  }
 }
 
 TEST_F(FileTest, ReadsGzip) {
@@ -100,6 +102,67 @@ TEST_F(FileTest, NamesWhatCannotBeRead) {
   EXPECT_EQ(ReadFile(folder_).error().message, "is a directory; a file was expected");
   ASSERT_TRUE(WriteFile(Path("empty"), ""));
   EXPECT_EQ(ReadFile(Path("empty")).error().message, "the file is empty");
+}
+
+TEST_F(FileTest, ZerosAfterGzipArePadding) {
+  ASSERT_TRUE(WriteFile(Path("a.gz"), Gzip("one\n") + std::string(100'000, '\0')));
+  EXPECT_EQ(ReadFile(Path("a.gz")).value_or("refused"), "one\n");
+}
+
+TEST_F(FileTest, AnEmptyArchiveIsAnEmptyFile) {
+  ASSERT_TRUE(WriteFile(Path("a.gz"), Gzip("")));
+  const auto read = ReadFile(Path("a.gz"));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "the file is empty");
+}
+
+TEST_F(FileTest, ALongNameIsFine) {
+  const std::string name(250, 'n');
+  ASSERT_TRUE(WriteFile(Path(name), "one"));
+  ASSERT_TRUE(WriteFile(Path(name), "two"));
+  EXPECT_EQ(ReadFile(Path(name)).value(), "two");
+  EXPECT_EQ(Count(), 1U);
+}
+
+// It took the name of the process, and removed whatever had it.
+TEST_F(FileTest, OnlyItsOwnTemporaryIsRemoved) {
+  const std::string pid = std::to_string(getpid());
+  const std::string others[] = {Path("a." + pid + ".tmp"), Path(".muster-" + pid + "-0")};
+  for (const std::string& other : others) ASSERT_TRUE(WriteFile(other, "mine"));
+  ASSERT_TRUE(WriteFile(Path("a"), "one"));
+  ASSERT_TRUE(WriteFile(Path("a"), "two"));
+  EXPECT_EQ(ReadFile(Path("a")).value(), "two");
+  for (const std::string& other : others) EXPECT_EQ(ReadFile(other).value_or("gone"), "mine");
+  EXPECT_EQ(Count(), 3U);
+}
+
+TEST_F(FileTest, WritesToWhereALinkLeads) {
+  namespace fs = std::filesystem;
+  fs::create_directory(Path("sub"));
+  ASSERT_TRUE(WriteFile(Path("sub/target"), "old"));
+  fs::create_symlink("sub/target", Path("link"));
+  ASSERT_TRUE(WriteFile(Path("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(ReadFile(Path("sub/target")).value(), "new");
+
+  fs::create_symlink("sub/none", Path("dangling"));
+  ASSERT_TRUE(WriteFile(Path("dangling"), "made"));
+  EXPECT_TRUE(fs::is_symlink(Path("dangling")));
+  EXPECT_EQ(ReadFile(Path("sub/none")).value(), "made");
+
+  fs::create_symlink("circle", Path("circle"));
+  EXPECT_EQ(WriteFile(Path("circle"), "x").error().message,
+            "cannot write: Too many levels of symbolic links");
+}
+
+TEST_F(FileTest, AReadOnlyFileIsLeftAlone) {
+  ASSERT_TRUE(WriteFile(Path("a"), "old"));
+  ASSERT_EQ(chmod(Path("a").c_str(), 0444), 0);
+  const base::Status written = WriteFile(Path("a"), "new");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "cannot write: Permission denied");
+  EXPECT_EQ(ReadFile(Path("a")).value(), "old");
+  EXPECT_EQ(Count(), 1U);
 }
 
 TEST_F(FileTest, SaysThatPermissionIsMissing) {

@@ -44,7 +44,7 @@ apiVersion: muster/v1
 kind: Job
 metadata: {name: llama-sft, queue: research/nlp, labels: {team: nlp, a: 1}}
 spec:
-  type: service
+  type: training
   priorityClass: normal
   tasks:
     - name: worker
@@ -82,7 +82,7 @@ TEST(JobDocument, ReadsEveryKey) {
   EXPECT_EQ(job.priority_class, "normal");
   EXPECT_EQ(job.start_after, base::Minutes(10));
   const GangRequest& request = job.request;
-  EXPECT_EQ(request.type, model::JobType::kService);
+  EXPECT_EQ(request.type, model::JobType::kTraining);
   ASSERT_EQ(request.groups.size(), 2U);
   const model::TaskGroup& worker = request.groups[0];
   EXPECT_EQ(worker.replicas, 8);
@@ -173,6 +173,10 @@ TEST(JobDocument, NamesEachFaultWithItsPlace) {
        "f:6:3: key \"estimate\" is given twice; first at line 5"},
       {"unknown enum", "  type: trainin\n",
        "f:5:9: spec.type: \"trainin\" is unknown; did you mean \"training\"?"},
+      {"planned enum", "  type: service\n",
+       "f:5:9: spec.type: \"service\" is not supported by this version yet"},
+      {"another planned enum", "  type: interactive\n",
+       "f:5:9: spec.type: \"interactive\" is not supported by this version yet"},
       {"bare duration", "  timeLimit: 10\n",
        "f:5:14: spec.timeLimit: \"10\" is not a duration (like 90s, 10m, 1h30m or 2d)"},
       {"zero duration", "  estimate: 0s\n",
@@ -219,9 +223,9 @@ TEST(JobDocument, NamesEachFaultOfATask) {
   } kCases[] = {
       {"{name: w, resources: {gpu: -1}}",
        "f:5:38: spec.tasks[0].resources.gpu: \"-1\" is negative; give 0 or more "
-       "(GPUs, like 8 or 0.5)"},
+       "(GPUs, like 8)"},
       {"{name: w, resources: {gpu: .nan}}",
-       "f:5:38: spec.tasks[0].resources.gpu: \".nan\" is not a number (GPUs, like 8 or 0.5)"},
+       "f:5:38: spec.tasks[0].resources.gpu: \".nan\" is not a number (GPUs, like 8)"},
       {"{name: w, resources: {gpu: 1.5}}",
        "f:5:38: spec.tasks[0].resources.gpu: 1.5 is neither whole nor below 1: a "
        "replica gets whole GPUs or a part of one"},

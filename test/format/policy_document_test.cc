@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "format/planned_keys.h"
 #include "format/yaml.h"
 
 namespace muster::format {
@@ -52,6 +55,43 @@ TEST(PolicyDocument, AnEmptyOneIsTheDefault) {
   ASSERT_TRUE(policy);
   EXPECT_EQ(*policy, Policy{});
   EXPECT_EQ(WriteYaml(EncodePolicy(*policy)), "apiVersion: muster/v1\nkind: Policy\n");
+}
+
+TEST(PolicyDocument, TheWholeOneHasEveryKeyAndReadsBack) {
+  Policy policy = model::WithDefaults({});
+  const std::string text = WriteYaml(EncodeWholePolicy(policy));
+  EXPECT_EQ(text, R"(apiVersion: muster/v1
+kind: Policy
+topology:
+  levels: []
+placement:
+  strategy: topology
+  searchLimit: 64
+priorityClasses:
+  normal:
+    value: 100
+queues:
+  - name: default
+    blocking: bypass
+    order: fifo
+defaults:
+  queue: default
+  priorityClass: normal
+  resources: proportional
+)");
+  EXPECT_EQ(ParsePolicy(text, "f").value(), policy);
+  const std::vector<std::string> others = OtherPolicyKeys(policy);
+  EXPECT_EQ(others.size(), 4 + PlannedPolicyKeys().size());
+  EXPECT_EQ(others[0], "topology.levels[].name:   (needed)");
+  EXPECT_EQ(others[1], "topology.levels[].label:   (none unless given)");
+  EXPECT_EQ(others[2], "topology.levels[].bandwidth: 1");
+  EXPECT_EQ(others[3], "topology.fabric:   (none unless given)");
+  EXPECT_NE(std::ranges::find(others, "preemption.minRuntime: 10m   (planned)"), others.end());
+  EXPECT_NE(std::ranges::find(others, "queues[].owners:   (planned)"), others.end());
+
+  policy.topology.levels = {{"leaf", "site/leaf", 500}, {"rack", "rack", 1000}};
+  policy.topology.fabric = "leaf";
+  EXPECT_EQ(ParsePolicy(WriteYaml(EncodeWholePolicy(policy)), "f").value(), policy);
 }
 
 TEST(PolicyDocument, NamesEachFaultWithItsPlace) {

@@ -114,8 +114,6 @@ model::JobSpec AnyJob() {
                      .labels = AnyLabels(),
                      .start_after = AnyTime(0)};
   model::GangRequest& request = job.request;
-  request.type = *rc::gen::element(model::JobType::kTraining, model::JobType::kService,
-                                   model::JobType::kInteractive);
   request.topology = AnyTopology();
   for (int i = Draw(1, 4); i > 0; --i) {
     const int replicas = 4 * Draw(1, 10);
@@ -167,7 +165,9 @@ RC_GTEST_PROP(RoundTrip, Policy, ()) {
     policy.queues.push_back(
         {AnyName(), Toss() ? model::Blocking::kStrict : model::Blocking::kBypass, AnyName()});
   }
-  ExpectRoundTrip(policy, EncodePolicy(policy), ParsePolicy);
+  ExpectRoundTrip<model::Policy>(
+      policy, EncodePolicy(policy),
+      [](std::string_view text, std::string_view file) { return ParsePolicy(text, file); });
 }
 
 RC_GTEST_PROP(RoundTrip, Cluster, ()) {

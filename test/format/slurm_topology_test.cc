@@ -236,6 +236,29 @@ TEST(SlurmTopologyTest, WrongTrees) {
   }
 }
 
+TEST(SlurmTopologyTest, TakesAByteOrderMark) {
+  EXPECT_THAT(PathsOf(MustRead("\xEF\xBB\xBFSwitchName=a Nodes=n1\n").cluster),
+              ElementsAre("n1: a"));
+}
+
+// The last one won.
+TEST(SlurmTopologyTest, AKeyOnceALine) {
+  EXPECT_THAT(FaultsOf("SwitchName=a Nodes=n1 nodes=n2\n"),
+              ElementsAre("t:1: nodes= is given twice on this line; remove one"));
+}
+
+TEST(SlurmTopologyTest, NodesAreBoundedAsInAClusterFile) {
+  EXPECT_THAT(FaultsOf("SwitchName=" + std::string(254, 's') + " Nodes=n1\n"),
+              ElementsAre("t:1: switch \"" + std::string(40, 's') +
+                          "...\": the name has more than 253 characters"));
+  model::NodeSpec large = Template();
+  large.memory = base::Bytes::Of(1LL << 50);
+  const auto refused = ParseSlurmTopology("SwitchName=a Nodes=n[1-5000]\n", "t", large);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().ToString(),
+            "t: the nodes of this file would have more than 4096Pi of memory in all");
+}
+
 TEST(SlurmTopologyTest, Bounds) {
   std::string deep;
   for (int i = 0; i < 8; ++i) deep += base::Format("SwitchName=s{} Switches=s{}\n", i, i + 1);

@@ -130,6 +130,25 @@ TEST(Generate, JobsAreWellFormedAndFitTheCluster) {
   }
 }
 
+// The span was cast to 64 bits unchecked: negative times, hours before the first.
+TEST(Generate, RefusesALoadThatWouldTakeCenturies) {
+  const Profile& profile = *FindProfile("philly");
+  const auto refused =
+      TryGenerate(profile, {.jobs = 100'000, .cluster_gpus = 1, .load_permille = 10});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--load");
+  EXPECT_EQ(refused.error().message,
+            "100000 jobs at a load of 0.01 on 1 GPUs would arrive over more than 100 years; give "
+            "fewer jobs, a higher load or more GPUs");
+  const auto taken = TryGenerate(profile, {.jobs = 2000, .cluster_gpus = 1, .load_permille = 100});
+  ASSERT_TRUE(taken);
+  for (const auto& job : taken->jobs) {
+    EXPECT_GE(job.submit, base::Instant{});
+    EXPECT_LE(job.submit, base::Instant{} + kLongestSpan);
+  }
+  EXPECT_GT(taken->jobs.back().submit, base::Instant{} + base::Hours(24 * 30));
+}
+
 /// Of every field that the generator fills; the same with every compiler and level of optimisation.
 std::uint64_t HashOf(const model::Workload& workload) {
   base::Writer writer;

@@ -43,6 +43,7 @@ SimulationResult MakeResult(std::int64_t wait_s) {
                     .size_milli = 16'000};
   result.allocated_hours = 3;
   result.capacity_hours = 12;
+  result.lost_hours = 2;
   return result;
 }
 
@@ -59,11 +60,35 @@ TEST(Summarize, CountsByFateAndSize) {
   EXPECT_DOUBLE_EQ(report.utilisation, 0.25);
   EXPECT_DOUBLE_EQ(report.slowdown_bound, 1.5);
   EXPECT_DOUBLE_EQ(report.slowdown_all, 1.25);
-  EXPECT_DOUBLE_EQ(report.lost_hours, 16);
+  EXPECT_DOUBLE_EQ(report.lost_hours, 2);
   EXPECT_EQ(report.restarts, 2);
   EXPECT_EQ(report.sizes[0].jobs, 1);
   EXPECT_EQ(report.sizes[2].jobs, 1);
   EXPECT_DOUBLE_EQ(report.sizes[2].completion_s.mean, 250);
+}
+
+TEST(Compare, CountsWhatTheClusterHas) {
+  const auto workload = MakeWorkload({{}, {}});
+  SimulationResult result = MakeResult(10);
+  result.counts_gpus = false;
+  const std::vector<Contender> contenders{{"a", {result}}, {"b", {result}}};
+  const Comparison comparison = Compare(workload, contenders, 1);
+  EXPECT_EQ(comparison.unit, "CPU");
+  EXPECT_TRUE(comparison.same_decisions);
+  const auto hours = std::ranges::find(comparison.metrics, "unit_hours", &ComparedMetric::key);
+  ASSERT_NE(hours, comparison.metrics.end());
+  EXPECT_EQ(hours->text, "CPU-hours in use");
+  double jobs = 0;
+  for (const char* key : {"completed", "failed", "cancelled", "timed_out", "unfinished",
+                          "still_waiting", "not_submitted", "rejected", "never_started"}) {
+    const auto metric = std::ranges::find(comparison.metrics, key, &ComparedMetric::key);
+    ASSERT_NE(metric, comparison.metrics.end()) << key;
+    jobs += metric->values[0].mean;
+  }
+  EXPECT_EQ(jobs, 2);
+  result.decision_hash = 7;
+  EXPECT_FALSE(
+      Compare(workload, std::vector<Contender>{contenders[0], {"c", {result}}}, 1).same_decisions);
 }
 
 TEST(Compare, DifferencesAreToTheFirst) {
@@ -87,11 +112,26 @@ TEST(Bootstrap, CoversTheMeanAndShrinksWithTheSample) {
   base::Rng rng(3);
   std::vector<double> values;
   for (int i = 0; i < 10'000; ++i) values.push_back(rng.Unit());
-  const Interval interval = BootstrapMean(values, 1);
+  const BootstrapIntervals both = Bootstrap({std::vector<double>(values.size(), 2.0), values}, 1);
+  const Interval interval = both.difference;
   // Standard error of the mean of a uniform: 0.2887 / 100.
   EXPECT_NEAR(interval.high - interval.low, 2 * 1.96 * 0.002887, 0.002);
   EXPECT_LT(interval.low, 0.51);
   EXPECT_GT(interval.high, 0.49);
+  EXPECT_DOUBLE_EQ(both.relative.low, interval.low / 2);
+}
+
+// A job cannot be shortened by more than it took.
+TEST(Bootstrap, NothingIsLessThanNothing) {
+  base::Rng rng(3);
+  PairedSample sample;
+  for (int i = 0; i < 50; ++i) {
+    sample.first.push_back(i < 2 ? 100'000 : rng.Unit());
+    sample.difference.push_back(-0.9 * sample.first.back());
+  }
+  const BootstrapIntervals intervals = Bootstrap(sample, 1);
+  EXPECT_NEAR(intervals.relative.low, -0.9, 1e-9);
+  EXPECT_NEAR(intervals.relative.high, -0.9, 1e-9);
 }
 
 TEST(Usage, IntervalsWidenButSumsStay) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/generate.h"
+#include "sim/main_reason.h"
 #include "sim/report.h"
 #include "test/sim/builders.h"
 
@@ -71,6 +72,52 @@ TEST(Simulator, TimeLimitEndsAJob) {
   EXPECT_EQ(result.jobs[0].fate, Fate::kTimedOut);
   EXPECT_EQ(result.jobs[0].end, At(300));
   EXPECT_EQ(result.jobs[1].first_start, At(300));
+}
+
+// The limit of a job that ends by itself is not waited for.
+TEST(Simulator, ATimeLimitThatIsNotReachedLengthensNothing) {
+  const auto workload =
+      MakeWorkload({{.duration_s = 3600, .gpus = 8, .time_limit_s = 7 * 24 * 3600}});
+  const SimulationResult result = Replay(MakeCluster(1, 8), workload);
+  EXPECT_EQ(result.jobs[0].fate, Fate::kCompleted);
+  EXPECT_EQ(result.end, At(3600));
+  EXPECT_DOUBLE_EQ(result.capacity_hours, 8);
+  EXPECT_DOUBLE_EQ(Summarize(workload, result).utilisation, 1);
+}
+
+TEST(Simulator, WhatIsLostCountsAtTheSizeHeld) {
+  // Starts at 2 of 8 replicas beside the other job, and loses its node at 101 s.
+  const auto workload =
+      MakeWorkload({{.duration_s = 300, .gpus = 6},
+                    {.submit_s = 1, .duration_s = 1000, .replicas = 8, .min_replicas = 2}});
+  const SimulationResult result = Replay(
+      MakeCluster(1, 8), workload,
+      Checked({{At(101), "n0", ClusterEventKind::kDown}, {At(500), "n0", ClusterEventKind::kUp}}));
+  EXPECT_EQ(result.jobs[1].restarts, 1U);
+  EXPECT_EQ(result.jobs[1].lost, base::Seconds(100));
+  EXPECT_DOUBLE_EQ(result.lost_hours, (6 * 101 + 2 * 100) / 3600.0);
+  EXPECT_DOUBLE_EQ(Summarize(workload, result).lost_hours, result.lost_hours);
+}
+
+TEST(Simulator, ADownNodeIsNotUpBecauseItIsCordonedOrDrained) {
+  const auto workload = MakeWorkload({{.duration_s = 400, .gpus = 8}});
+  const SimulationResult result = Replay(MakeCluster(2, 8), workload,
+                                         Checked({{At(100), "n1", ClusterEventKind::kDown},
+                                                  {At(200), "n1", ClusterEventKind::kCordon},
+                                                  {At(200), "n1", ClusterEventKind::kDrain},
+                                                  {At(300), "n1", ClusterEventKind::kUp},
+                                                  {At(300), "n1", ClusterEventKind::kDrain}}));
+  EXPECT_EQ(result.jobs[0].end, At(400));
+  EXPECT_DOUBLE_EQ(result.capacity_hours, (8 * 400 + 8 * (100 + 100)) / 3600.0);
+}
+
+TEST(Simulator, ARunThatWouldNotEndStopsWithANote) {
+  // At one of a million ranks, a hundred years of work take a hundred million.
+  auto workload = MakeWorkload({{.replicas = 1 << 20, .gpus = 1, .min_replicas = 1}});
+  workload.jobs[0].duration = base::Hours(24 * 365 * 100);
+  const SimulationResult result = Replay(MakeCluster(1, 1), workload);
+  EXPECT_EQ(result.jobs[0].fate, Fate::kUnfinished);
+  EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("36,000 simulated years")));
 }
 
 TEST(Simulator, NodeLossRestartsAJobFromItsLastCheckpoint) {
@@ -164,9 +211,31 @@ TEST(Simulator, AJobThatNeverFitsEndsTheSimulationAndIsCounted) {
   EXPECT_EQ(result.never_reasons[static_cast<std::size_t>(model::ReasonCode::kNodeTooSmall)], 1);
 }
 
+TEST(Simulator, WhatCanNeverRunIsNotKeptByWhatIsInUse) {
+  const auto workload =
+      MakeWorkload({{.duration_s = 100, .replicas = 2, .gpus = 8}, {.replicas = 3, .gpus = 8}});
+  SimulationOptions options = Checked();
+  options.explain = {1};
+  const SimulationResult result = Replay(MakeCluster(2, 8), workload, options);
+  EXPECT_EQ(result.jobs[1].fate, Fate::kNever);
+  EXPECT_EQ(result.never_reasons[static_cast<std::size_t>(model::ReasonCode::kCapacity)], 1);
+  ASSERT_EQ(result.explained.size(), 1U);
+  EXPECT_EQ(MainReason(result.explained[0].explanation), model::ReasonCode::kCapacity);
+}
+
+TEST(Simulator, JobsWithoutGpusAreCountedInCpus) {
+  auto workload = MakeWorkload({{.duration_s = 100, .gpus = 0}});
+  workload.jobs[0].cpu = base::MilliCpu::Of(24'000);
+  const SimulationResult result = Replay(MakeCluster(1, 8), workload);
+  EXPECT_FALSE(result.counts_gpus);
+  EXPECT_DOUBLE_EQ(Summarize(workload, result).utilisation, 0.25);
+  EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("no job asks for a GPU")));
+}
+
 TEST(Simulator, MalformedRequestsAreRejectedWithANote) {
   auto workload = MakeWorkload({{.gpus = 1}, {.gpus = 1}});
-  workload.jobs[0].gpu = base::MilliGpu::Of(1500);
+  workload.jobs[0].gpu = base::MilliGpu::Of(INT64_MAX);
+  workload.jobs[0].replicas = 1 << 20;
   const SimulationResult result = Replay(MakeCluster(1, 8), workload);
   EXPECT_EQ(result.jobs[0].fate, Fate::kRejected);
   EXPECT_EQ(result.jobs[1].fate, Fate::kCompleted);
@@ -175,9 +244,13 @@ TEST(Simulator, MalformedRequestsAreRejectedWithANote) {
 }
 
 TEST(Simulator, UnknownQueueNamesGoToTheDefaultWithANote) {
-  const SimulationResult result = Replay(MakeCluster(1, 8), MakeWorkload({{.queue = "vc7"}}));
+  const auto workload = MakeWorkload({{.queue = "vc7"}});
+  model::Policy policy = MakePolicy();
+  EXPECT_THAT(Replay(MakeCluster(1, 8), workload).notes, testing::IsEmpty());  // no choice
+  policy.queues.push_back({.name = "other"});
+  const SimulationResult result = Replay(MakeCluster(1, 8), workload, Checked(), policy);
   EXPECT_EQ(result.jobs[0].fate, Fate::kCompleted);
-  EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("queue")));
+  EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("--one-queue")));
 }
 
 TEST(Simulator, StopsWhereItIsTold) {
@@ -187,8 +260,10 @@ TEST(Simulator, StopsWhereItIsTold) {
       Replay(MakeCluster(1, 8),
              MakeWorkload({{.gpus = 8}, {.submit_s = 1, .gpus = 8}, {.submit_s = 60}}), options);
   EXPECT_EQ(result.jobs[0].fate, Fate::kUnfinished);
-  EXPECT_EQ(result.jobs[1].fate, Fate::kNever);
-  EXPECT_EQ(result.jobs[2].fate, Fate::kNever);
+  EXPECT_EQ(result.jobs[1].fate, Fate::kWaiting);
+  EXPECT_EQ(result.jobs[2].fate, Fate::kToCome);
+  EXPECT_EQ(result.jobs[2].size_milli, 1000);
+  EXPECT_EQ(result.never_explained, 0);
   EXPECT_DOUBLE_EQ(result.allocated_hours, 8 * 50 / 3600.0);
 }
 

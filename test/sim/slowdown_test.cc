@@ -87,6 +87,16 @@ TEST_F(Tree, NoCommunicationNoSlowdown) {
   EXPECT_EQ(model_.OfGang(Place({0, 4}), Gpus(16), base::Permille{}), kMillion);
 }
 
+// As for the engine, a node without the label of a level shares no domain of it with another.
+TEST(Slowdown, NodesWithoutALabelAreDomainsOfTheirOwn) {
+  model::Cluster cluster = MakeCluster(4, 8, 2);
+  cluster.nodes[2].labels.clear();
+  cluster.nodes[3].labels.clear();
+  const SlowdownModel model(cluster.levels, cluster.nodes, {});
+  EXPECT_EQ(model.OfGang(Place({0, 1}), Gpus(16), kTenth), kMillion);
+  EXPECT_EQ(model.OfGang(Place({2, 3}), Gpus(16), kTenth), 1'100'000);
+}
+
 TEST(Nvlink, LeavingTheRackCostsEighteenfold) {
   model::Cluster cluster = MakeCluster(4, 4, 2);
   cluster.levels[0].name = "nvlink";

@@ -32,16 +32,25 @@ ExitCode Show(const ShowOptions& options, Streams& streams) {
     streams.out << format::WriteJson(format::PolicySchema());
     return ExitCode::kDone;
   }
-  const auto policy = LoadPolicy(options.file, options.settings);
+  const auto policy = LoadPolicy(options.file, options.settings, nullptr);
   if (!policy) return Fail(policy.error(), streams);
-  const format::Value document = format::EncodePolicy(*policy);
-  streams.out << (options.format == "json" ? format::WriteJson(document)
-                                           : format::WriteYaml(document));
+  const format::Value document =
+      options.defaults ? format::EncodeWholePolicy(*policy) : format::EncodePolicy(*policy);
+  if (options.format == "json") {
+    streams.out << format::WriteJson(document);
+    return ExitCode::kDone;
+  }
+  streams.out << format::WriteYaml(document);
+  if (!options.defaults) return ExitCode::kDone;
+  streams.out << "\n# Keys that are not shown above; this version refuses the planned ones:\n";
+  for (const std::string& line : format::OtherPolicyKeys(*policy))
+    streams.out << "# " << line << '\n';
   return ExitCode::kDone;
 }
 
 ExitCode Validate(const std::string& file, Streams& streams) {
-  if (const auto policy = LoadPolicy(file, {}); !policy) return Fail(policy.error(), streams);
+  if (const auto policy = LoadPolicy(file, {}, nullptr); !policy)
+    return Fail(policy.error(), streams);
   streams.out << file << ": valid\n";
   return ExitCode::kDone;
 }
@@ -51,8 +60,9 @@ ExitCode Validate(const std::string& file, Streams& streams) {
 void AddPolicy(CLI::App& app, Context& context) {
   CLI::App* show = app.add_subcommand("show", "the policy that a file and settings come to");
   const auto options = std::make_shared<ShowOptions>();
-  auto* defaults = show->add_flag("--defaults", options->defaults,
-                                  "what applies without a policy file (as without any option)");
+  auto* defaults =
+      show->add_flag("--defaults", options->defaults,
+                     "every key with its default, and, in YAML, the planned keys as comments");
   auto* schema =
       show->add_flag("--schema", options->schema, "the JSON Schema of policy files, for editors");
   auto* reference =

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/reference.h"
+#include "cli/sim_report.h"
 #include "cli/verbs/all.h"
 
 namespace muster::cli {
@@ -35,6 +36,11 @@ void AddReference(CLI::App& app, Context& context) {
     OnRun(*app.add_subcommand(row.name, row.summary), context,
           [render = row.render](Streams& streams) { return Print(render, streams); });
   }
+  OnRun(*app.add_subcommand("reports", "the fields of reports: docs/reference/reports.md"), context,
+        [](Streams& streams) {
+          streams.out << ReportsMarkdown();
+          return ExitCode::kDone;
+        });
 }
 
 }  // namespace muster::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -37,8 +38,22 @@ struct Plan {
   model::Policy policy;
 };
 
+/// "strict.yaml", with as much of its path as tells it from the others.
+std::string ShortName(const std::vector<std::string>& files, const std::string& file) {
+  if (file.empty()) return PolicyLabel(file, {});
+  for (std::size_t slash = file.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = file.rfind('/', slash - 1)) {
+    const std::string tail = file.substr(slash);
+    const bool unique = std::ranges::none_of(files, [&](const std::string& other) {
+      return other != file && ('/' + other).ends_with(tail);
+    });
+    if (unique) return tail.substr(1);
+  }
+  return file;
+}
+
 /// Every policy file with every value of the key that is varied.
-base::Checked<std::vector<Plan>> MakePlans(const Options& options) {
+base::Checked<std::vector<Plan>> MakePlans(const Options& options, const model::Cluster& cluster) {
   const std::string vary =
       options.strategies.empty() ? options.vary : "placement.strategy=" + options.strategies;
   std::vector<std::vector<std::string>> variants;
@@ -63,9 +78,9 @@ base::Checked<std::vector<Plan>> MakePlans(const Options& options) {
   std::vector<Plan> plans;
   for (const std::string& file : files) {
     for (std::size_t i = 0; i < variants.size(); ++i) {
-      auto policy = LoadPolicy(file, variants[i]);
+      auto policy = LoadPolicy(file, variants[i], &cluster);
       if (!policy) return policy.error();
-      const std::string base = files.size() > 1 || names[i].empty() ? PolicyLabel(file, {}) : "";
+      const std::string base = files.size() > 1 || names[i].empty() ? ShortName(files, file) : "";
       plans.push_back(
           {base + (base.empty() || names[i].empty() ? "" : " ") + names[i], std::move(*policy)});
     }
@@ -92,12 +107,12 @@ std::string Render(const Options& options, const sim::Comparison& comparison,
 }
 
 ExitCode Run(const Options& options, Streams& streams) {
-  const auto plans = MakePlans(options);
-  if (!plans) return Fail(plans.error(), streams);
   auto simulation = LoadRunOptions(options.run);
   if (!simulation) return Fail(simulation.error(), streams);
   const auto cluster = LoadCluster(options.cluster);
   if (!cluster) return Fail(cluster.error(), streams);
+  const auto plans = MakePlans(options, *cluster);
+  if (!plans) return Fail(plans.error(), streams);
   const auto workload = LoadTrace(options.trace, LargestNode(*cluster));
   if (!workload) return Fail(workload.error(), streams);
 
@@ -131,9 +146,9 @@ void AddSimCompare(CLI::App& app, Context& context) {
   AddClusterOptions(app, options->cluster);
   app.add_option("--policy", options->policies, "a policy file; give two or more")
       ->type_name("FILE");
-  auto* strategy =
-      app.add_option("--strategy", options->strategies, "placement strategies: topology,random")
-          ->type_name("A,B");
+  auto* strategy = app.add_option("--strategy", options->strategies,
+                                  "placement strategies, of topology, first-fit, spread and random")
+                       ->type_name("A,B");
   app.add_option("--vary", options->vary,
                  "values of one key: queues.default.blocking=strict,bypass")
       ->type_name("KEY=A,B")

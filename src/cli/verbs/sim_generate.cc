@@ -44,14 +44,15 @@ ExitCode Run(const Options& options, Streams& streams) {
         {base::ErrorCode::kInvalid, "the cluster has no GPUs; the profiles are of GPU jobs", ""},
         streams);
   }
-  const model::Workload workload =
-      sim::Generate(*sim::FindProfile(options.profile), {.jobs = options.jobs,
-                                                         .seed = options.seed,
-                                                         .cluster_gpus = gpus,
-                                                         .gpus_per_node = LargestNode(*cluster),
-                                                         .load_permille = *load,
-                                                         .estimates = options.estimates});
-  return WriteOutput(options.output, format::WriteTrace(workload), streams);
+  const base::Result<model::Workload> workload =
+      sim::TryGenerate(*sim::FindProfile(options.profile), {.jobs = options.jobs,
+                                                            .seed = options.seed,
+                                                            .cluster_gpus = gpus,
+                                                            .gpus_per_node = LargestNode(*cluster),
+                                                            .load_permille = *load,
+                                                            .estimates = options.estimates});
+  if (!workload) return Fail(workload.error(), streams);
+  return WriteOutput(options.output, format::WriteTrace(*workload), streams);
 }
 
 }  // namespace
@@ -73,6 +74,7 @@ void AddSimGenerate(CLI::App& app, Context& context) {
       ->capture_default_str()
       ->type_name("N");
   app.add_option("--seed", options->seed, "another seed, other jobs of the same kind")
+      ->check(SeedNumber())
       ->capture_default_str()
       ->type_name("N");
   app.add_option("--load", options->load,

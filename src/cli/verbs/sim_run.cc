@@ -26,17 +26,21 @@ struct Options {
   std::string output;
 };
 
-/// Indices of the jobs of these names.
-base::Checked<std::vector<std::size_t>> FindJobs(const model::Workload& workload,
-                                                 const std::vector<std::string>& names) {
-  std::vector<std::size_t> out;
+/// Indices of the jobs of these names, and the names that no job has.
+struct FoundJobs {
+  std::vector<std::size_t> jobs;
+  base::Errors unknown;
+};
+FoundJobs FindJobs(const model::Workload& workload, const std::vector<std::string>& names) {
+  FoundJobs out;
   for (const std::string& name : names) {
     const auto job = std::ranges::find(workload.jobs, name, &model::TraceJob::name);
     if (job == workload.jobs.end()) {
-      return base::Error{base::ErrorCode::kNotFound,
-                         base::Format("the trace has no job {}", base::Quote(name)), ""};
+      out.unknown.push_back({base::ErrorCode::kNotFound,
+                             base::Format("the trace has no job {}", base::Quote(name)), ""});
+    } else {
+      out.jobs.push_back(static_cast<std::size_t>(job - workload.jobs.begin()));
     }
-    out.push_back(static_cast<std::size_t>(job - workload.jobs.begin()));
   }
   return out;
 }
@@ -45,8 +49,11 @@ std::string Render(const Options& options, const model::Workload& workload,
                    const sim::SimulationResult& result, const RunLabels& labels, bool colour) {
   if (options.format == "csv") return JobsCsv(workload, result);
   const sim::Report report = sim::Summarize(workload, result);
-  if (options.format == "json") return format::WriteJson(ReportDocument(report, labels));
-  if (options.format == "yaml") return format::WriteYaml(ReportDocument(report, labels));
+  if (options.format != "text") {
+    format::Value document = ReportDocument(report, labels);
+    if (!result.explained.empty()) document.Add("explained", ExplainedValue(workload, result));
+    return options.format == "json" ? format::WriteJson(document) : format::WriteYaml(document);
+  }
   std::string out = ReportText(report, labels, colour);
   for (const sim::Explained& each : result.explained) {
     out += '\n' + ExplanationText(workload.jobs[each.job].name, each.explanation);
@@ -55,17 +62,22 @@ std::string Render(const Options& options, const model::Workload& workload,
 }
 
 ExitCode Run(const Options& options, Streams& streams) {
+  if (!options.explain.empty() && options.format == "csv") {
+    return Fail(
+        {base::ErrorCode::kInvalid,
+         "a CSV of the jobs has no place for explanations; take text, json or yaml", "--explain"},
+        streams);
+  }
   auto simulation = LoadRunOptions(options.run);
   if (!simulation) return Fail(simulation.error(), streams);
   const auto cluster = LoadCluster(options.cluster);
   if (!cluster) return Fail(cluster.error(), streams);
-  const auto policy = LoadPolicy(options.policy, options.settings);
+  const auto policy = LoadPolicy(options.policy, options.settings, &*cluster);
   if (!policy) return Fail(policy.error(), streams);
   const auto workload = LoadTrace(options.trace, LargestNode(*cluster));
   if (!workload) return Fail(workload.error(), streams);
-  const auto explain = FindJobs(*workload, options.explain);
-  if (!explain) return Fail(explain.error(), streams);
-  simulation->explain = *explain;
+  const FoundJobs explain = FindJobs(*workload, options.explain);
+  simulation->explain = explain.jobs;
 
   base::Checked<sim::SimulationResult> result;
   {
@@ -75,11 +87,16 @@ ExitCode Run(const Options& options, Streams& streams) {
     result = sim::Simulate(*cluster, *workload, *policy, *simulation);
   }
   if (!result) return Fail(result.error(), streams);
+  result->notes.insert(result->notes.begin(), cluster->notes.begin(), cluster->notes.end());
   const RunLabels labels{.cluster = ClusterLabel(*cluster),
                          .policy = PolicyLabel(options.policy, options.settings),
                          .seed = options.run.seed};
   const bool colour = streams.out_is_terminal && options.output.empty();
-  return WriteOutput(options.output, Render(options, *workload, *result, labels, colour), streams);
+  const ExitCode written =
+      WriteOutput(options.output, Render(options, *workload, *result, labels, colour), streams);
+  if (explain.unknown.empty()) return written;
+  const ExitCode unknown = Fail(explain.unknown, streams);
+  return written == ExitCode::kDone ? unknown : written;
 }
 
 }  // namespace

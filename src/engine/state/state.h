@@ -115,7 +115,7 @@ class State {
   std::unordered_map<std::string, model::NodeId> node_ids_;
   std::unordered_map<std::string, model::QueueId> queue_ids_;
   std::unordered_map<std::string, model::UserId> user_ids_;
-  std::unordered_map<std::string, std::uint32_t> hardware_ids_;
+  std::unordered_map<std::string, std::uint32_t> hardware_ids_;  // look-ups only, never iterated
 
   std::size_t next_to_age_ =
       0;  ///< the first chunk of jobs that has not become old enough to be forgotten

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "format/fields.h"
 #include "format/trace/csv.h"
 #include "format/trace/formats.h"
 #include "model/cluster.h"
@@ -81,6 +82,16 @@ base::MilliCpu ReadCpuPerGpu(const Cell& cell, LineFaults& faults) {
   return {};
 }
 
+base::Bytes ReadMemory(const Cell& cell, LineFaults& faults) {
+  const auto memory =
+      base::Bytes::Of(TakeOrFault(base::ParseDecimal(cell.text, kMemoryUnit), cell, faults));
+  if (memory <= kMostMemory) return memory;
+  AddFault(faults, cell,
+           base::Format("{} times 100 GB is too much for one replica; at most {}",
+                        base::Quote(cell.text), base::FormatBytes(kMostMemory)));
+  return {};
+}
+
 }  // namespace
 
 bool LooksLikeAcme(std::string_view text) {
@@ -102,9 +113,7 @@ model::Workload ReadAcme(std::string_view text, const TraceOptions&, LineFaults&
         ReadCount(table[kGpus], {.least = 1, .most = model::kMaxDevicesPerNode}, faults);
     job.gpu = base::MilliGpu::Of(gpus * 1000);
     job.cpu = ReadCpuPerGpu(table[kCpus], faults) * gpus;
-    const Cell memory = table[kMemory];
-    job.memory =
-        base::Bytes::Of(TakeOrFault(base::ParseDecimal(memory.text, kMemoryUnit), memory, faults));
+    job.memory = ReadMemory(table[kMemory], faults);
     workload.jobs.push_back(std::move(job));
   }
   return workload;

@@ -100,7 +100,7 @@ base::Instant ReadTimestamp(const Cell& cell, LineFaults& faults) {
   return {};
 }
 
-std::int64_t ReadCount(const Cell& cell, CountRange range, LineFaults& faults) {
+std::int64_t ReadCount(const Cell& cell, CellRange range, LineFaults& faults) {
   const auto count = base::ParseDecimal(cell.text, 1);
   if (count && *count >= range.least && *count <= range.most) return *count;
   const std::string wanted = Format("a whole number from {} to {}", range.least, range.most);

@@ -46,12 +46,12 @@ base::Duration ReadSecondsOrDuration(const Cell& cell, LineFaults& faults);
 /// `2017-10-09 07:01:55` of no stated time zone, from 1970 to 2199, as microseconds since 1970.
 base::Instant ReadTimestamp(const Cell& cell, LineFaults& faults);
 
-struct CountRange {
+struct CellRange {
   std::int64_t least = 0;
   std::int64_t most = model::kMaxReplicas;
 };
 
 /// A whole number in `range`; `8.0` is one.
-std::int64_t ReadCount(const Cell& cell, CountRange range, LineFaults& faults);
+std::int64_t ReadCount(const Cell& cell, CellRange range, LineFaults& faults);
 
 }  // namespace muster::format

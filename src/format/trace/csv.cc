@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 
 namespace muster::format {
 namespace {
@@ -12,7 +13,29 @@ namespace {
 using base::Format;
 using base::Quote;
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// Whether a value may hold the control character at the start of `text`.
+bool IsBlank(std::string_view text) {
+  return text.starts_with('\t') || text.starts_with('\n') || text.starts_with('\r');
+}
+
 }  // namespace
+
+std::string_view WhyNoText(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = base::Utf8Size(text);
+    if (size == 0) return "is not UTF-8 text";
+    if (base::ControlSize(text) != 0 && !IsBlank(text)) return "has a control character";
+    text.remove_prefix(size);
+  }
+  return {};
+}
+
+CsvRecords::CsvRecords(std::string_view text, LineFaults& faults) : rest_(text), faults_(faults) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some spreadsheets put it first
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+}
 
 void CsvRecords::SkipLine() {
   const std::size_t end = rest_.find('\n');
@@ -135,18 +158,56 @@ void CsvTable::PlaceColumn(std::size_t place, std::string_view name, OtherColumn
 
 bool CsvTable::Next() {
   while (usable_ && !faults_.IsFull() && records_.Next()) {
-    if (records_.fields().size() == width_) return true;
-    faults_.Add(
-        line(), "",
-        Format("{} values, but the header has {} columns", records_.fields().size(), width_));
+    if (++rows_ > kMostRows) {
+      faults_.Add(line(), "", Format("more than {} rows; that is the limit", kMostRows));
+      return false;
+    }
+    if (records_.fields().size() != width_) {
+      faults_.Add(
+          line(), "",
+          Format("{} values, but the header has {} columns", records_.fields().size(), width_));
+    } else if (AllText()) {
+      return true;
+    }
   }
   return false;
+}
+
+bool CsvTable::AllText() const {
+  bool all = true;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Cell cell = (*this)[i];
+    const std::string_view why = WhyNoText(cell.text);
+    if (why.empty()) continue;
+    AddFault(faults_, cell, Format("{} {}", Quote(base::Printable(cell.text)), why));
+    all = false;
+  }
+  return all;
 }
 
 Cell CsvTable::operator[](std::size_t column) const {
   const std::string_view text =
       Has(column) ? records_.fields()[places_[column]] : std::string_view{};
   return Cell{.text = text, .column = columns_[column].name, .line = line()};
+}
+
+std::string CsvValue(std::string_view raw) {
+  std::string value;
+  for (std::string_view rest = raw; !rest.empty();) {
+    const std::size_t size = base::Utf8Size(rest);
+    const bool shown = size != 0 && (base::ControlSize(rest) == 0 || IsBlank(rest));
+    value += shown ? rest.substr(0, size) : kReplacement;
+    rest.remove_prefix(std::max<std::size_t>(1, size));
+  }
+  const bool plain = value.find_first_of(",\"\r\n") == std::string_view::npos &&
+                     !value.starts_with('#') && base::Trim(value) == value;
+  if (plain) return value;
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
 }
 
 bool HeaderHas(std::string_view text, std::initializer_list<std::string_view> names) {

@@ -20,7 +20,8 @@ namespace muster::format {
 /// records. Line ends are LF or CRLF; values without quotes lose blanks at both sides.
 class CsvRecords {
  public:
-  CsvRecords(std::string_view text, LineFaults& faults) : rest_(text), faults_(faults) {}
+  /// `text` may begin with a byte order mark.
+  CsvRecords(std::string_view text, LineFaults& faults);
 
   /// Goes to the next record; false at the end, or after a fault that hides where records begin.
   bool Next();
@@ -43,6 +44,9 @@ class CsvRecords {
   std::int64_t next_line_ = 1;
 };
 
+/// Most rows of a table. Each becomes some hundred bytes: a text cannot ask for all memory.
+inline constexpr std::size_t kMostRows = 20'000'000;
+
 struct CsvColumn {
   std::string_view name;
   bool required = false;
@@ -58,8 +62,8 @@ class CsvTable {
   CsvTable(std::string_view text, std::span<const CsvColumn> columns, OtherColumns others,
            LineFaults& faults);
 
-  /// Goes to the next row with as many values as the header has; others are faults. False at the
-  /// end and as soon as there are too many faults.
+  /// Goes to the next row with as many values as the header has, each of them text; others are
+  /// faults. False at the end and as soon as there are too many faults or rows.
   bool Next();
   /// A value of the row; empty text where the file has no such column.
   Cell operator[](std::size_t column) const;
@@ -69,6 +73,7 @@ class CsvTable {
  private:
   static constexpr std::size_t kAbsent = SIZE_MAX;
 
+  bool AllText() const;
   void PlaceColumn(std::size_t place, std::string_view name, OtherColumns others);
 
   CsvRecords records_;
@@ -76,8 +81,16 @@ class CsvTable {
   LineFaults& faults_;
   std::vector<std::size_t> places_;  // of our columns in a record
   std::size_t width_ = 0;
+  std::size_t rows_ = 0;
   bool usable_ = false;
 };
+
+/// What keeps `text` from being one, as the end of a message; empty if nothing does.
+std::string_view WhyNoText(std::string_view text);
+
+/// `raw` as it is written into a record: in quotes where it needs them, and with U+FFFD for
+/// control characters other than blanks, and for what is no UTF-8.
+std::string CsvValue(std::string_view raw);
 
 /// Whether the first record of `text` has all these values.
 bool HeaderHas(std::string_view text, std::initializer_list<std::string_view> names);

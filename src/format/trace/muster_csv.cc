@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "format/fields.h"
 #include "format/trace/csv.h"
 #include "format/trace/formats.h"
 #include "model/cluster.h"
@@ -66,7 +67,7 @@ Duration ReadOptionalTime(const Cell& cell, LineFaults& faults) {
   return cell.text.empty() ? Duration{} : ReadSecondsOrDuration(cell, faults);
 }
 
-std::int32_t ReadReplicas(const Cell& cell, CountRange range, LineFaults& faults) {
+std::int32_t ReadReplicas(const Cell& cell, CellRange range, LineFaults& faults) {
   if (cell.text.empty()) return static_cast<std::int32_t>(range.least);
   return static_cast<std::int32_t>(ReadCount(cell, range, faults));
 }
@@ -105,9 +106,10 @@ base::MilliGpu ReadGpu(const Cell& cell, LineFaults& faults) {
   if (cell.text.empty()) return {};
   const base::MilliGpu gpu = TakeOrFault(base::ParseGpu(cell.text), cell, faults);
   const std::int64_t amount = gpu.value();
-  if (amount > 1000 && amount % 1000 != 0) {
+  if (amount % 1000 != 0) {
     AddFault(faults, cell,
-             Format("{} is neither whole nor below 1: a replica gets whole GPUs or a part of one",
+             Format("{} GPUs for each replica: parts of a GPU are not supported by this version "
+                    "yet, ask for whole ones",
                     base::Quote(cell.text)));
   } else if (amount > std::int64_t{1000} * model::kMaxDevicesPerNode) {
     AddFault(faults, cell,
@@ -115,6 +117,19 @@ base::MilliGpu ReadGpu(const Cell& cell, LineFaults& faults) {
                     base::Quote(cell.text), model::kMaxDevicesPerNode));
   }
   return gpu;
+}
+
+/// An amount of each replica, bounded so that sums over a whole trace fit.
+template <class Amount>
+Amount ReadAmount(const Cell& cell, base::Result<Amount> (*parse)(std::string_view), Amount most,
+                  std::string (*format)(Amount), LineFaults& faults) {
+  if (cell.text.empty()) return {};
+  const Amount amount = TakeOrFault(parse(cell.text), cell, faults);
+  if (amount <= most) return amount;
+  AddFault(
+      faults, cell,
+      Format("{} is too much for one replica; at most {}", base::Quote(cell.text), format(most)));
+  return {};
 }
 
 void ReadShape(const CsvTable& table, TraceJob& job, LineFaults& faults) {
@@ -126,10 +141,9 @@ void ReadShape(const CsvTable& table, TraceJob& job, LineFaults& faults) {
              Format("{} is more than the {} replicas", job.min_replicas, job.replicas));
   }
   job.gpu = ReadGpu(table[kGpu], faults);
-  const Cell cpu = table[kCpu];
-  if (!cpu.text.empty()) job.cpu = TakeOrFault(base::ParseCpu(cpu.text), cpu, faults);
-  const Cell memory = table[kMemory];
-  if (!memory.text.empty()) job.memory = TakeOrFault(base::ParseBytes(memory.text), memory, faults);
+  job.cpu = ReadAmount(table[kCpu], &base::ParseCpu, kMostCpu, &base::FormatCpu, faults);
+  job.memory =
+      ReadAmount(table[kMemory], &base::ParseBytes, kMostMemory, &base::FormatBytes, faults);
   if (job.gpu.IsZero() && job.cpu.IsZero() && job.memory.IsZero() &&
       faults.count() == faults_before) {
     faults.Add(table.line(), "", "the job asks for nothing; fill gpu, cpu or memory");
@@ -191,19 +205,6 @@ constexpr std::array kOutput = {
                  }},
 };
 
-void AppendValue(std::string& out, std::string_view value) {
-  if (value.find_first_of(",\"\n") == std::string_view::npos && base::Trim(value) == value) {
-    out += value;
-    return;
-  }
-  out += '"';
-  for (const char c : value) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
-
 }  // namespace
 
 bool LooksLikeMuster(std::string_view text) { return HeaderHas(text, {"submit", "duration"}); }
@@ -248,7 +249,7 @@ std::string WriteTrace(const model::Workload& workload) {
   for (const TraceJob& job : workload.jobs) {
     for (const OutputColumn* column : columns) {
       if (column != columns.front()) out += ',';
-      AppendValue(out, column->text(job));
+      out += CsvValue(column->text(job));
     }
     out += '\n';
   }

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "format/trace/cell.h"
+#include "format/trace/csv.h"
 #include "format/trace/formats.h"
 #include "model/cluster.h"
 
@@ -105,6 +107,18 @@ void CheckSorted(const model::Workload& workload, LineFaults& faults) {
   }
 }
 
+/// Of formats that do not come as tables; those look at each value themselves.
+void CheckNames(const model::Workload& workload, LineFaults& faults) {
+  for (std::size_t i = 0; i < workload.jobs.size() && !faults.IsFull(); ++i) {
+    const TraceJob& job = workload.jobs[i];
+    for (const std::string* name : {&job.name, &job.user, &job.queue}) {
+      const std::string_view why = WhyNoText(*name);
+      if (why.empty()) continue;
+      faults.Add(0, "", Format("job number {}: {} {}", i + 1, Quote(base::Printable(*name)), why));
+    }
+  }
+}
+
 void KeepQueues(const TraceOptions& options, model::Workload& workload, LineFaults& faults) {
   for (const std::string& queue : options.queues) {
     if (std::ranges::find(workload.jobs, queue, &TraceJob::queue) != workload.jobs.end()) continue;
@@ -147,6 +161,15 @@ void KeepWindow(const TraceOptions& options, model::Workload& workload) {
   workload.jobs.resize(static_cast<std::size_t>(*options.limit));
 }
 
+void NoteEqualNames(model::Workload& workload) {
+  std::vector<std::string_view> names;
+  for (const TraceJob& job : workload.jobs) names.push_back(job.name);
+  std::ranges::sort(names);
+  const auto again =
+      names.size() - static_cast<std::size_t>(std::ranges::unique(names).begin() - names.begin());
+  if (again > 0) workload.notes.push_back(Format("{} jobs have the name of another", again));
+}
+
 }  // namespace
 
 std::span<const TraceFormat> TraceFormats() { return kFormats; }
@@ -162,9 +185,19 @@ base::Checked<model::Workload> ReadTrace(std::string_view text, std::string_view
   LineFaults faults(file);
   if (base::Trim(text).empty())
     faults.Add(0, "", "the file is empty; a trace has at least a header");
+  if (static_cast<std::size_t>(std::ranges::count(text, '\n')) > kMostRows)
+    faults.Add(0, "", Format("more than {} lines; that is the limit", kMostRows));
+  if (!faults.IsEmpty()) return std::move(faults).Take();
   model::Workload workload = (*format)->read(text, options, faults);
-  workload.source = file;
+  workload.source = base::Printable(file);
+  if (faults.IsEmpty() && workload.jobs.empty()) {
+    faults.Add(0, "",
+               Format("no jobs{}{}", workload.notes.empty() ? "" : ": ",
+                      base::Join(workload.notes, "; ")));
+  }
+  if (faults.IsEmpty()) CheckNames(workload, faults);
   if (faults.IsEmpty()) {
+    NoteEqualNames(workload);
     if (options.sort) {
       SortBySubmit(workload);
     } else {

@@ -43,10 +43,10 @@ TEST(MusterTraceTest, EveryColumn) {
 
 TEST(MusterTraceTest, DefaultsOfOptionalColumns) {
   const model::Workload workload =
-      MustRead("submit,duration,gpu,replicas,cpu\n0,60,0.5,,\n1s,1m,,,2\n");
+      MustRead("submit,duration,gpu,replicas,cpu\n0,60,2,,\n1s,1m,,,2\n");
   ASSERT_EQ(workload.jobs.size(), 2U);
   const model::TraceJob expected{
-      .name = "1", .duration = base::Minutes(1), .gpu = base::MilliGpu::Of(500)};
+      .name = "1", .duration = base::Minutes(1), .gpu = base::MilliGpu::Of(2000)};
   EXPECT_EQ(workload.jobs[0], expected);
   EXPECT_EQ(workload.jobs[1].name, "2");
   EXPECT_EQ(workload.jobs[1].submit.us, 1'000'000);
@@ -117,10 +117,16 @@ TEST(MusterTraceTest, WrongValues) {
        head + "0,0.0000001,1\n",
        {"t.csv:2: duration: \"0.0000001\" has more digits than its unit can hold (seconds, such as "
         "90 or 0.5)"}},
-      {"one and a half GPUs",
-       head + "0,1,1.5\n",
-       {"t.csv:2: gpu: \"1.5\" is neither whole nor below 1: a replica gets whole GPUs or a part "
-        "of one"}},
+      {"parts of a GPU",
+       head + "0,1,1.5\n0,1,0.5\n",
+       {"t.csv:2: gpu: \"1.5\" GPUs for each replica: parts of a GPU are not supported by this "
+        "version yet, ask for whole ones",
+        "t.csv:3: gpu: \"0.5\" GPUs for each replica: parts of a GPU are not supported by this "
+        "version yet, ask for whole ones"}},
+      {"amounts that no node has",
+       "submit,duration,cpu,memory\n0,1,9223372036854775,\n0,1,,9223372036854775807\n",
+       {"t.csv:2: cpu: \"9223372036854775\" is too much for one replica; at most 1000000",
+        "t.csv:3: memory: \"9223372036854775807\" is too much for one replica; at most 1Pi"}},
       {"too many GPUs",
        head + "0,1,65\n",
        {"t.csv:2: gpu: \"65\" GPUs for one replica; a node has at most 64, use more replicas"}},
@@ -172,7 +178,7 @@ rc::Gen<base::Duration> AnyTime() {
 
 std::string AnyText() {
   return *rc::gen::container<std::string>(
-      rc::gen::element('a', 'B', '7', ',', '"', ' ', '\t', '\n', '\r', '#', ';', '\0', '\xe9'));
+      rc::gen::element('a', 'B', '7', ',', '"', ' ', '\t', '\n', '\r', '#', ';'));
 }
 
 model::TraceJob AnyJob(base::Instant submit) {
@@ -188,8 +194,7 @@ model::TraceJob AnyJob(base::Instant submit) {
   job.time_limit = *AnyTime();
   job.replicas = 1 + static_cast<std::int32_t>(below(1000));
   job.min_replicas = static_cast<std::int32_t>(below(job.replicas + 1));
-  job.gpu = base::MilliGpu::Of(*rc::gen::oneOf(rc::gen::inRange<std::int64_t>(1, 1000),
-                                               rc::gen::element<std::int64_t>(1000, 8000, 64'000)));
+  job.gpu = base::MilliGpu::Of(*rc::gen::element<std::int64_t>(1000, 8000, 64'000));
   job.cpu = base::MilliCpu::Of(below(1'000'000));
   job.memory = base::Bytes::Of(below(std::int64_t{1} << 42));
   job.model = AnyText();
@@ -204,7 +209,7 @@ model::TraceJob AnyJob(base::Instant submit) {
 RC_GTEST_PROP(MusterTraceProperty, WhatIsWrittenIsReadBack, ()) {
   model::Workload workload;
   base::Instant submit;
-  const auto jobs = *rc::gen::inRange(0, 8);
+  const auto jobs = *rc::gen::inRange(1, 8);
   for (int i = 0; i < jobs; ++i) {
     submit = submit + *AnyTime();
     workload.jobs.push_back(AnyJob(submit));

@@ -59,12 +59,13 @@ TEST(PhillyTest, GpuCountsBecomeReplicas) {
 }
 
 TEST(PhillyTest, RowsWithoutGpusAreSkippedAndCounted) {
-  const model::Workload workload =
-      MustRead("timestamp,duration,num_gpus\n2020-01-01 00:00:00,1,0\n");
-  EXPECT_THAT(workload.notes,
+  const std::string text = "timestamp,duration,num_gpus\n2020-01-01 00:00:00,1,0\n";
+  EXPECT_THAT(FaultsOf(text),
+              ElementsAre("t.csv: no jobs: the trace starts at 2020-01-01 00:00:00; 1 row with 0 "
+                          "GPUs skipped: the trace does not say what else they need"));
+  EXPECT_THAT(MustRead(text + "2020-01-01 00:00:00,1,1\n").notes,
               ElementsAre("the trace starts at 2020-01-01 00:00:00",
-                          "1 row with 0 GPUs skipped: the trace does not say what else they need",
-                          "no jobs"));
+                          "1 row with 0 GPUs skipped: the trace does not say what else they need"));
 }
 
 TEST(PhillyTest, TimestampsFollowTheCalendar) {
@@ -213,6 +214,10 @@ TEST(AcmeTest, WrongValues) {
       {"too many CPUs",
        head + "0,0,3,0.5,0.25,1,0,8,5000,1,1,1\n",
        {"t.csv:2: cpu_per_gpu_worker: \"5000\" CPUs for each GPU; give at most 4096"}},
+      {"too much memory",
+       head + "0,0,3,0.5,0.25,1,0,8,1,1,90000000,1\n",
+       {"t.csv:2: tensorsizes: \"90000000\" times 100 GB is too much for one replica; at most "
+        "1Pi"}},
   });
 }
 

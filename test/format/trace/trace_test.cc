@@ -90,12 +90,11 @@ TEST(TraceTest, ZeroDurationsAreKept) {
   }
 }
 
-TEST(TraceTest, HeaderOnlyIsATraceWithoutJobs) {
+TEST(TraceTest, HeaderOnlyIsAFault) {
   for (const Sample& sample : kSamples) {
     SCOPED_TRACE(sample.format);
-    const model::Workload workload = MustRead(sample.text.substr(0, sample.text.find('\n') + 1));
-    EXPECT_THAT(workload.jobs, IsEmpty());
-    EXPECT_THAT(workload.notes, ElementsAre("no jobs"));
+    const std::string_view header = sample.text.substr(0, sample.text.find('\n') + 1);
+    EXPECT_THAT(FaultsOf(header), ElementsAre("t.csv: no jobs"));
   }
 }
 
