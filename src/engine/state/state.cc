@@ -16,7 +16,7 @@ Hardware HardwareOf(const model::NodeSpec& spec) {
   return {.devices = spec.devices, .anonymous = spec.anonymous_devices, .taints = spec.taints};
 }
 
-std::string KeyOf(Hardware hardware) {
+std::string KeyOf(const Hardware& hardware) {
   base::Writer writer;
   writer(hardware.devices, hardware.anonymous, hardware.taints);
   return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
