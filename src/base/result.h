@@ -11,11 +11,13 @@ namespace muster::base {
 
 /// What kind of fault; the command line maps it to an exit code.
 enum class ErrorCode {
-  kInvalid,    ///< the input is wrong; the message says what, where and which value
-  kNotFound,   ///< a named thing does not exist
-  kRefused,    ///< a policy or limit says no
-  kExhausted,  ///< the system is out of something (disk, memory, descriptors)
-  kIo,         ///< reading or writing failed
+  kInvalid,      ///< the input is wrong; the message says what, where and which value
+  kNotFound,     ///< a named thing does not exist
+  kRefused,      ///< a policy or limit says no
+  kExhausted,    ///< the system is out of something (disk, memory, descriptors)
+  kIo,           ///< reading or writing failed
+  kNotAllowed,   ///< the caller may not do this
+  kUnavailable,  ///< whoever should answer cannot right now; trying again later may help
 };
 
 /// One fault. `message` says what was wrong, with which value, and what to do. `where` is a place

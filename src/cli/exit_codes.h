@@ -22,6 +22,10 @@ inline ExitCode ExitCodeFor(base::ErrorCode code) {
       return ExitCode::kNotFound;
     case base::ErrorCode::kRefused:
       return ExitCode::kRefused;
+    case base::ErrorCode::kNotAllowed:
+      return ExitCode::kNotAllowed;
+    case base::ErrorCode::kUnavailable:
+      return ExitCode::kUnreachable;
     case base::ErrorCode::kInvalid:
     case base::ErrorCode::kExhausted:
     case base::ErrorCode::kIo:
