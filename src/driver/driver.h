@@ -96,6 +96,11 @@ struct NodeFound {
   std::string note;
 };
 
+/// A node that was found before is not there any more.
+struct NodeMissing {
+  std::string node;
+};
+
 struct RanksStarted {
   GangId gang;
   model::RankRange ranks;
@@ -138,7 +143,8 @@ struct ForeignSeen {
   model::DeviceMask devices = 0;
 };
 
-using Observation = std::variant<NodeFound, RanksStarted, RankEnded, HealthSeen, ForeignSeen>;
+using Observation =
+    std::variant<NodeFound, RanksStarted, RankEnded, HealthSeen, ForeignSeen, NodeMissing>;
 
 /// Takes observations; safe from any thread, does not block for long.
 using Sink = std::function<void(Observation)>;
@@ -162,6 +168,27 @@ struct LogChunk {
   std::string bytes;
   std::uint64_t end = 0;  ///< how much the rank has written in all
 };
+
+template <class A>
+void Archive(A& a, Identity& v) {
+  a(v.uid, v.gid, v.user);
+}
+template <class A>
+void Archive(A& a, GangId& v) {
+  a(v.job, v.attempt);
+}
+template <class A>
+void Archive(A& a, Replica& v) {
+  a(v.group, v.node, v.devices, v.cpu, v.memory);
+}
+template <class A>
+void Archive(A& a, Group& v) {
+  a(v.name, v.command);
+}
+template <class A>
+void Archive(A& a, RankExit& v) {
+  a(v.kind, v.code, v.text);
+}
 
 class Driver {
  public:

@@ -67,6 +67,12 @@ void Engine::Impl::On(const model::JobChanged& fact, base::Instant) {
       if (queued) Enqueue(fact.job);
       break;
     }
+    case model::JobChanged::Change::kRequeue:
+      // An attempt that is being stopped ends as was decided.
+      if (!HasPlace(state.job(fact.job)) || state.job(fact.job).phase == JobPhase::kStopping) break;
+      state.MutableJob(fact.job).stop_reason = model::ReasonCode::kRequeued;
+      unsettled.insert(fact.job);
+      break;
   }
 }
 
@@ -110,7 +116,11 @@ void Engine::Impl::On(const model::TaskStarted& fact, base::Instant) {
 void Engine::Impl::On(const model::TaskExited& fact, base::Instant) {
   if (!IsCurrent(fact.job, fact.attempt)) return;
   if (ReleaseRanks(fact.job, fact.ranks) == 0) return;  // reported before
-  if (fact.failed) state.MutableJob(fact.job).failed = true;
+  if (fact.lost) {
+    state.MutableJob(fact.job).broken = true;
+  } else if (fact.failed) {
+    state.MutableJob(fact.job).failed = true;
+  }
   unsettled.insert(fact.job);
 }
 
@@ -136,6 +146,10 @@ void Engine::Impl::On(const model::PolicyActivated& fact, base::Instant) {
 }
 
 void Engine::Impl::On(const model::Tick&, base::Instant) {}
+
+void Engine::Impl::On(const model::StartsPaused& fact, base::Instant) {
+  state.SetStartsPaused(fact.paused);
+}
 
 std::int32_t Engine::Impl::ReleaseRanks(model::JobId job, model::RankRange ranks) {
   JobRow& row = state.MutableJob(job);

@@ -57,6 +57,10 @@ base::Result<Engine> Engine::Restore(std::span<const std::uint8_t> snapshot, Che
   return Engine(std::make_unique<Impl>(std::move(state), check));
 }
 
+Engine Engine::FromView(const View& view, CheckLevel check) {
+  return Engine(std::make_unique<Impl>(State(view.tables()), check));
+}
+
 void Engine::Apply(const model::Input& input) { impl_->Apply(input); }
 Pass Engine::Decide(base::Instant now, WorkBudget budget) { return impl_->Decide(now, budget); }
 void Engine::Commit(const model::Decision& decision, base::Instant now) {
@@ -73,7 +77,7 @@ View Engine::view() const {
   return View(std::make_shared<const Tables>(impl_->state.tables()));
 }
 
-Explanation Engine::Explain(const View& view, model::JobId job, WorkBudget budget) const {
+Explanation Engine::Explain(const View& view, model::JobId job, WorkBudget budget) {
   return ExplainJob(view.tables(), job, budget.units);
 }
 

@@ -60,6 +60,10 @@ class Engine {
   static base::Result<Engine> Restore(std::span<const std::uint8_t> snapshot,
                                       CheckLevel check = CheckLevel::kTouched);
 
+  /// An engine that goes on from a view, as one restored from a snapshot of that moment would: for
+  /// going back, and for trying things out.
+  static Engine FromView(const View& view, CheckLevel check = CheckLevel::kTouched);
+
   /// Takes in a fact. Facts about unknown jobs or nodes, or of older attempts, change nothing.
   void Apply(const model::Input& input);
   /// Takes every decision that is due at `now`, until the budget ends; each is committed. `now` is
@@ -74,8 +78,8 @@ class Engine {
 
   /// The present state; O(1), and unchanged by what comes later.
   View view() const;
-  /// Why a job is where it is, from a view; may run on another thread.
-  Explanation Explain(const View& view, model::JobId job, WorkBudget budget) const;
+  /// Why a job is where it is, from a view alone; may run on another thread.
+  static Explanation Explain(const View& view, model::JobId job, WorkBudget budget);
 
   /// Recomputes the whole ledger and the capacity index and compares. Empty, or the first
   /// difference.

@@ -35,6 +35,7 @@ struct Engine::Impl {
   void On(const model::CheckpointReported& fact, base::Instant at);
   void On(const model::PolicyActivated& fact, base::Instant at);
   void On(const model::Tick& fact, base::Instant at);
+  void On(const model::StartsPaused& fact, base::Instant at);
   /// The job if it has a place and `attempt` is its present one.
   bool IsCurrent(model::JobId job, model::Attempt attempt) const;
   /// Gives back what ranks hold; those already gone are left out. Returns how many were released.

@@ -43,9 +43,11 @@ bool IsComplete(const JobRow& row) {
 ReasonCode EndReason(const JobRow& row) {
   if (row.cancelled) return ReasonCode::kCancelled;
   if (row.phase == JobPhase::kStopping) return row.stop_reason;
+  if (IsComplete(row)) return ReasonCode::kCompleted;
+  // Before failures that came in together with it: it is not to count as one.
+  if (row.stop_reason == ReasonCode::kRequeued) return ReasonCode::kRequeued;
   if (row.failed) return ReasonCode::kTaskFailed;
   if (row.broken) return ReasonCode::kNodeLost;
-  if (IsComplete(row)) return ReasonCode::kCompleted;
   return ReasonCode::kPlaced;
 }
 
@@ -63,6 +65,8 @@ model::Decision AfterAttempt(model::JobId job, const JobRow& row, ReasonCode why
       return finish(JobEnd::kCancelled, why);
     case ReasonCode::kTimeLimit:
       return finish(JobEnd::kTimedOut, why);
+    case ReasonCode::kRequeued:
+      return requeue();
     case ReasonCode::kNodeLost:
       if (restart.on_node_loss || row.request->checkpoint) return requeue();
       return finish(JobEnd::kFailed, why);

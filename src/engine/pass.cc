@@ -114,6 +114,7 @@ void Engine::Impl::SettleAll(base::Instant now, WorkBudget budget, Pass& pass) {
 }
 
 void Engine::Impl::StartWaiting(base::Instant now, WorkBudget budget, Pass& pass) {
+  if (state.tables().starts_paused) return;  // who waits is tried as soon as starts go on
   waiting.Wake(state, index);
   pass.work += index.TakeWork();
   // However small the budget, one job is tried: every pass gets on.

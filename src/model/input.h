@@ -24,7 +24,16 @@ struct JobSubmitted {
 };
 
 struct JobChanged {
-  enum class Change : std::uint8_t { kHold, kRelease, kCancel, kPriority, kLast = kPriority };
+  enum class Change : std::uint8_t {
+    kHold,
+    kRelease,
+    kCancel,
+    kPriority,
+    /// The running attempt is to be stopped and the job to wait again at its old place; no restart
+    /// is counted. Nothing for a job without a place, nor for an attempt that is being stopped.
+    kRequeue,
+    kLast = kRequeue,
+  };
   JobId job;
   Change change = Change::kHold;
   std::int32_t priority = 0;  ///< for kPriority
@@ -76,6 +85,9 @@ struct TaskExited {
   Attempt attempt;
   RankRange ranks;
   bool failed = false;  ///< any end but a clean one
+  /// It vanished with what kept it (its node, its supervisor) and no longer runs: no failure of the
+  /// job's own.
+  bool lost = false;
 };
 
 /// Tasks that were told to stop are gone, and so is what they held.
@@ -100,9 +112,15 @@ struct PolicyActivated {
 /// input, so that inputs and decisions together replay it.
 struct Tick {};
 
+/// From now on no waiting gang is started, or gangs are started again. All else goes on.
+struct StartsPaused {
+  bool paused = false;
+};
+
+/// Recorded by index: what is new comes last.
 using Fact = std::variant<JobSubmitted, JobChanged, NodeSeen, NodeGone, NodeStateChanged,
                           HealthReported, ForeignUsage, TaskStarted, TaskExited, StopConfirmed,
-                          CheckpointReported, PolicyActivated, Tick>;
+                          CheckpointReported, PolicyActivated, Tick, StartsPaused>;
 
 /// A fact and when it was taken in; instants never go back.
 struct Input {
@@ -148,7 +166,7 @@ void Archive(A& a, TaskStarted& v) {
 }
 template <class A>
 void Archive(A& a, TaskExited& v) {
-  a(v.job, v.attempt, v.ranks, v.failed);
+  a(v.job, v.attempt, v.ranks, v.failed, v.lost);
 }
 template <class A>
 void Archive(A& a, StopConfirmed& v) {
@@ -164,6 +182,10 @@ void Archive(A& a, PolicyActivated& v) {
 }
 template <class A>
 void Archive(A&, Tick&) {}
+template <class A>
+void Archive(A& a, StartsPaused& v) {
+  a(v.paused);
+}
 template <class A>
 void Archive(A& a, Input& v) {
   a(v.at, v.fact);

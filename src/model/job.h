@@ -203,6 +203,10 @@ void Archive(A& a, RestartSpec& v) {
   a(v.limit, v.on_node_loss);
 }
 template <class A>
+void Archive(A& a, TaskCommand& v) {
+  a(v.launch, v.command, v.env, v.secret_env, v.workdir);
+}
+template <class A>
 void Archive(A& a, GangRequest& v) {
   a(v.type, v.groups, v.topology, v.relax, v.completion, v.checkpoint, v.restart, v.estimate,
     v.time_limit);

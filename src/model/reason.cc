@@ -48,6 +48,8 @@ constexpr std::array<Row, kReasonCodes> kRows = {{
     {ReasonCode::kNodeLost, "node-lost", "a node was lost"},
     {ReasonCode::kTimeLimit, "time-limit", "time limit reached"},
     {ReasonCode::kRestartLimit, "restart-limit", "restart limit reached"},
+    {ReasonCode::kRequeued, "requeued", "requeued"},
+    {ReasonCode::kStartsPaused, "starts-paused", "starts are paused"},
 }};
 
 consteval bool RowsInOrder() {

@@ -49,7 +49,10 @@ enum class ReasonCode : std::uint8_t {
   kNodeLost,
   kTimeLimit,
   kRestartLimit,
-  kLast = kRestartLimit,
+  // Numbers are recorded, so what is new comes last, whatever it belongs to.
+  kRequeued,      ///< an operator or the owner wanted it back in the queue
+  kStartsPaused,  ///< why a job is not even considered: nothing is started
+  kLast = kStartsPaused,
 };
 inline constexpr int kReasonCodes = static_cast<int>(ReasonCode::kLast) + 1;
 

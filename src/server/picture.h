@@ -103,6 +103,10 @@ struct UsageRow {
   std::int64_t cpu_us = 0;   ///< milli-CPU x µs / 1000
 };
 
+/// By day, so that a batch copies one day only.
+using UsageDay = std::map<UsageKey, UsageRow>;
+using UsageDays = std::map<std::int64_t, std::shared_ptr<const UsageDay>>;
+
 struct PauseRecord {
   bool paused = false;
   std::string reason;
@@ -140,13 +144,15 @@ struct Counters {
   std::uint64_t backlog = 0;  ///< inputs that waited when the batch was taken
 };
 
+using NodeRecords = std::map<std::string, NodeRecord, std::less<>>;
+
 /// The state that is not the engine's. `server/tables.h` says how records change it.
 struct Tables {
   base::CowTable<JobRecord> jobs;  ///< by JobId; row 0 is nobody's
-  std::shared_ptr<const std::map<std::string, NodeRecord, std::less<>>> nodes;
+  std::shared_ptr<const NodeRecords> nodes;
   std::shared_ptr<const std::vector<TokenCreated>> tokens;
   base::CowTable<AuditRecord> audit;  ///< oldest chunks dropped
-  std::shared_ptr<const std::map<UsageKey, UsageRow>> usage;
+  std::shared_ptr<const UsageDays> usage;
   base::CowTable<Event> events;  ///< oldest chunks dropped
   PauseRecord pause;
   std::shared_ptr<const std::string> policy_text;  ///< as it was given; "" = the default

@@ -79,6 +79,12 @@ struct PolicyNoted {
   std::string text;
 };
 
+/// Goes with a `model::JobChanged` of the priority.
+struct ClassNoted {
+  model::JobId job;
+  std::string priority_class;
+};
+
 /// A human act, done or refused for lack of rights.
 struct Audited {
   std::string user;
@@ -90,7 +96,7 @@ struct Audited {
 };
 
 using Note = std::variant<JobAccepted, RankExitNoted, NodeNoted, CheckpointNoted, PauseNoted,
-                          TokenCreated, TokenRevoked, PolicyNoted, Audited>;
+                          TokenCreated, TokenRevoked, PolicyNoted, Audited, ClassNoted>;
 
 /// One batch: notes and facts that were taken in at `at`, then what was decided.
 struct Batch {

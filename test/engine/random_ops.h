@@ -146,7 +146,11 @@ inline model::Fact FactOf(World& world, const Op& op) {
       return model::CheckpointReported{job, attempt, op.b};
     case 18:
       if (op.b % 4 == 0) return model::PolicyActivated{OpPolicy(op.a)};
-      [[fallthrough]];
+      break;
+    case 19:
+      return model::JobChanged{job, Change::kRequeue};
+    case 20:
+      return model::StartsPaused{op.b % 5 == 0};  // mostly not, or nothing would happen
     default:
       break;
   }

@@ -173,6 +173,63 @@ RC_GTEST_PROP(EngineProperty, JobsStartWithAttemptsThatRiseByOne, ()) {
   }
 }
 
+RC_GTEST_PROP(EngineProperty, NothingStartsWhileStartsArePaused, ()) {
+  World world = SmallWorld(DrawPolicy());
+  for (const Op& op : DrawOps()) {
+    Play(world, op);
+    for (const model::Decision& decision : world.Decide()) {
+      RC_ASSERT(!world.engine.view().starts_paused() ||
+                !std::holds_alternative<model::StartGang>(decision));
+    }
+  }
+}
+
+// A pause that no pass has seen leaves no trace.
+RC_GTEST_PROP(EngineProperty, APauseThatEndsBeforeThePassChangesNothing, ()) {
+  const std::uint32_t policy = DrawPolicy();
+  World plain = SmallWorld(policy);
+  World paused = SmallWorld(policy);
+  for (const Op& op : DrawOps()) {
+    Play(plain, op);
+    Play(paused, op);
+    const bool before = paused.engine.view().starts_paused();
+    paused.Tell(model::StartsPaused{true});
+    paused.Tell(model::StartsPaused{before});
+    RC_ASSERT(BytesOf(plain.Decide()) == BytesOf(paused.Decide()));
+  }
+  RC_ASSERT(plain.engine.Snapshot() == paused.engine.Snapshot());
+}
+
+/// The jobs of `decisions` that are requeued because someone asked.
+std::vector<model::JobId> AskedBack(const std::vector<model::Decision>& decisions) {
+  std::vector<model::JobId> jobs;
+  for (const model::Decision& decision : decisions) {
+    const auto* requeue = std::get_if<model::RequeueJob>(&decision);
+    if (requeue != nullptr && requeue->reason.code == model::ReasonCode::kRequeued)
+      jobs.push_back(requeue->job);
+  }
+  return jobs;
+}
+
+RC_GTEST_PROP(EngineProperty, JobsThatAreAskedBackUseNoRestart, ()) {
+  World world = SmallWorld(DrawPolicy());
+  std::map<model::JobId, int> asked;  // requests for its present attempt
+  for (const Op& op : DrawOps()) {
+    Play(world, op);
+    const auto* change = std::get_if<model::JobChanged>(&world.inputs.back().fact);
+    if (change != nullptr && change->change == model::JobChanged::Change::kRequeue)
+      ++asked[change->job];
+    const engine::View before = world.engine.view();
+    const auto decisions = world.Decide();
+    for (const model::JobId job : AskedBack(decisions)) {
+      RC_ASSERT(asked[job] > 0);
+      asked[job] = 0;
+      RC_ASSERT(world.engine.view().tables().jobs[job.value].restarts ==
+                before.tables().jobs[job.value].restarts);
+    }
+  }
+}
+
 /// A state with some replicas claimed, and what a trial may claim and release.
 struct Claims {
   engine::State state;

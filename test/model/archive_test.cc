@@ -122,6 +122,7 @@ std::vector<Fact> SomeFacts() {
       CheckpointReported{.job = {1}, .attempt = {2}, .step = 1'000'000},
       PolicyActivated{.policy = SomePolicy()},
       Tick{},
+      StartsPaused{.paused = true},
   };
 }
 
@@ -137,7 +138,7 @@ std::vector<Decision> SomeDecisions() {
   };
 }
 
-static_assert(std::variant_size_v<Fact> == 13, "add the new fact to SomeFacts");
+static_assert(std::variant_size_v<Fact> == 14, "add the new fact to SomeFacts");
 static_assert(std::variant_size_v<Decision> == 4, "add the new decision to SomeDecisions");
 
 /// Reads `bytes` as a T. Reading must end, in whatever state.

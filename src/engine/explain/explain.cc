@@ -146,6 +146,8 @@ Explanation ExplainJob(const Tables& tables, model::JobId job, std::int64_t work
     out.binding = {strict && out.position > 1 ? ReasonCode::kBehindHead : ReasonCode::kPlaced,
                    out.position - 1};
   }
+  // The pause comes first whether the job fits or not; what was found about its room stays.
+  if (tables.starts_paused) out.binding = {ReasonCode::kStartsPaused, 0};
   return out;
 }
 

@@ -18,7 +18,9 @@ struct Explanation {
   bool known = false;    ///< the job exists
   bool waiting = false;  ///< it waits for a place; otherwise `binding` says what it does
   model::Outcome outcome = model::Outcome::kPlaced;  ///< what placing it in this view gives
-  model::Reason binding;    ///< the first constraint that keeps it from starting
+  /// The first constraint that keeps it from starting. While starts are paused it is that; the
+  /// fields below, and `outcome`, then tell what would bind without the pause.
+  model::Reason binding;
   std::int32_t group = -1;  ///< index of the task group that `binding` is about, or -1
   std::string level;        ///< topology level that `binding` is about ("spine"), or empty
   std::string best_domain;  ///< the domain of that level with most room

@@ -45,7 +45,9 @@ void Archive(A& a, UserRow& v) {
 
 namespace {
 
-constexpr std::uint32_t kFormatVersion = 1;
+/// 2 added `starts_paused`, at the end.
+constexpr std::uint32_t kFormatVersion = 2;
+constexpr std::uint32_t kOldestVersion = 1;
 constexpr std::size_t kChecksumBytes = 8;
 
 std::array<std::uint8_t, kChecksumBytes> ChecksumOf(std::span<const std::uint8_t> bytes) {
@@ -181,6 +183,7 @@ std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
   const Requests requests = CollectRequests(tables);
   writer(requests.distinct, requests.of_job);
   WriteTable(writer, tables.jobs);
+  writer(tables.starts_paused);
   std::vector<std::uint8_t> bytes = std::move(writer).Take();
   AppendChecksum(bytes);
   return bytes;
@@ -192,10 +195,11 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   base::Reader reader(bytes.first(bytes.size() - kChecksumBytes));
   std::uint32_t version = 0;
   reader(version);
-  if (version != kFormatVersion) {  // first, as another version may have another checksum
+  if (version < kOldestVersion ||
+      version > kFormatVersion) {  // first, as another version may have another checksum
     return base::Error{base::ErrorCode::kInvalid,
-                       base::Format("snapshot format {} is not the one this build reads ({})",
-                                    version, kFormatVersion),
+                       base::Format("snapshot format {} is none that this build reads ({} to {})",
+                                    version, kOldestVersion, kFormatVersion),
                        ""};
   }
   if (!HasChecksum(bytes)) return damaged;
@@ -213,6 +217,7 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   ReadTable(reader, tables.users);
   reader(requests.distinct, requests.of_job);
   ReadTable(reader, tables.jobs);
+  if (version >= 2) reader(tables.starts_paused);
   if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size())
     return damaged;
   for (std::size_t i = 0; i < requests.of_job.size(); ++i) {

@@ -12,7 +12,7 @@ namespace muster::engine {
 
 /// The tables as bytes; equal states give equal bytes. Requests that jobs share are written once.
 std::vector<std::uint8_t> WriteSnapshot(const Tables& tables);
-/// Refuses other versions and damaged bytes.
+/// Refuses damaged bytes and versions that it does not know; older ones are read.
 base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes);
 
 }  // namespace muster::engine

@@ -60,6 +60,7 @@ class State {
   void ForgetAround(model::JobId id);
   void SetPolicy(std::shared_ptr<const model::Policy> policy);
   void SetSeed(std::uint64_t seed) { tables_.seed = seed; }
+  void SetStartsPaused(bool paused) { tables_.starts_paused = paused; }
   void Advance(base::Instant now);  ///< time never goes back
 
   model::QueueId InternQueue(std::string_view name);

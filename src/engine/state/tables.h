@@ -80,7 +80,7 @@ struct JobRow {
   JobPhase phase = JobPhase::kUnknown;
   model::JobEnd end = model::JobEnd::kCompleted;
   model::ReasonCode stop_reason =
-      model::ReasonCode::kPlaced;  ///< why it was told to stop, or ended
+      model::ReasonCode::kPlaced;  ///< why it is to stop, was told to, or ended
   bool held = false;
   bool cancelled = false;
   bool failed = false;  ///< a task of this attempt ended badly
@@ -129,7 +129,8 @@ struct Tables {
   std::shared_ptr<const std::vector<std::string>> extended_names =
       std::make_shared<std::vector<std::string>>();
   std::uint64_t seed = 0;
-  base::Instant latest;  ///< of any input or commit
+  base::Instant latest;        ///< of any input or commit
+  bool starts_paused = false;  ///< no waiting gang is started
 };
 
 /// The domain tree of the nodes that are not gone, under the policy's levels.

@@ -92,6 +92,21 @@ std::optional<model::NodeId> View::FindNode(std::string_view name) const {
   return std::nullopt;
 }
 
+std::uint32_t View::queue_count() const {
+  return static_cast<std::uint32_t>(tables_->queues.size());
+}
+
+QueueView View::Queue(model::QueueId queue) const {
+  if (queue.value >= tables_->queues.size()) return {};
+  const QueueRow& row = tables_->queues[queue.value];
+  return {
+      .name = row.name, .devices = row.use.devices, .cpu = row.use.cpu, .memory = row.use.memory};
+}
+
+const model::Policy& View::policy() const { return *tables_->policy; }
+
+bool View::starts_paused() const { return tables_->starts_paused; }
+
 int View::level_count() const { return tables_->topology->level_count(); }
 std::string_view View::LevelName(int level) const { return tables_->topology->level_name(level); }
 

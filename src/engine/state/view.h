@@ -13,6 +13,7 @@
 #include "model/decision.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "model/policy.h"
 
 namespace muster::engine {
 
@@ -42,6 +43,14 @@ struct JobView {
   std::int32_t priority = 0;
   std::string_view queue;  ///< valid while the view lives
   std::string_view user;
+};
+
+/// What jobs of a queue hold.
+struct QueueView {
+  std::string_view name;  ///< valid while the view lives
+  std::int64_t devices = 0;
+  base::MilliCpu cpu;
+  base::Bytes memory;
 };
 
 struct NodeView {
@@ -76,6 +85,13 @@ class View {
   std::uint32_t node_count() const;
   NodeView Node(model::NodeId node) const;
   std::optional<model::NodeId> FindNode(std::string_view name) const;
+
+  /// Queues that a job has ever named, whether the policy has them or not.
+  std::uint32_t queue_count() const;
+  QueueView Queue(model::QueueId queue) const;
+
+  bool starts_paused() const;
+  const model::Policy& policy() const;  ///< lives as long as the view
 
   /// Levels from the inside out: 0 = node, 1 = innermost network level, ..., `level_count() - 1` =
   /// any.
