@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real `muster up` on virtual nodes, and what a person or a program does with it.
+
+Nothing here sleeps: a server says when it is ready (the systemd notification), jobs are followed by the event stream,
+and every wait has a deadline after which the test fails with what the server wrote.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+BINARY = os.environ["MUSTER_BINARY"]
+DEADLINE_S = 60
+ENDED = {"completed", "failed", "cancelled", "timed-out"}
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=DEADLINE_S):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Server:
+    """One state directory, and the server processes that come and go on it."""
+
+    def __init__(self, virtual="4x8", options=()):
+        # Short: the path of a Unix socket has at most 107 bytes.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-", dir="/tmp"))
+        os.chmod(self.folder, 0o755)
+        self.socket = self.folder / "s"
+        self.state = self.folder / "state"
+        self.options = ["--virtual", virtual, "--allow-root", *options]
+        self.process = None
+        self.log = open(self.folder / "server.log", "ab+")
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None:
+            print(self.output(), file=sys.stderr)
+        self.remove()
+
+    def start(self):
+        notify = self.folder / "notify"
+        with contextlib.suppress(FileNotFoundError):
+            notify.unlink()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+            ready.bind(str(notify))
+            ready.settimeout(DEADLINE_S)
+            self.process = subprocess.Popen(
+                [BINARY, "up", "--state-dir", self.state, "--socket", self.socket, *self.options],
+                stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                env={**os.environ, "NOTIFY_SOCKET": str(notify)})
+            while b"READY=1" not in ready.recv(4096):
+                pass
+
+    def kill(self):
+        """As the power button would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(DEADLINE_S)
+
+    def stop(self):
+        """Clean; jobs stay. The exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE_S)
+
+    def output(self):
+        self.log.flush()
+        return (self.folder / "server.log").read_text(errors="replace")
+
+    def remove(self):
+        """Ends the server and all that runs under it, and takes the folder away."""
+        if self.process is not None and self.process.poll() is None:
+            with contextlib.suppress(Exception):
+                self.cancel_all()
+            self.stop()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def cancel_all(self):
+        for job in self.get("/v1/jobs?limit=1000")["jobs"]:
+            if job["state"] not in ENDED:
+                self.request("POST", f"/v1/jobs/{job['id']}/cancel")
+        for job in self.get("/v1/jobs?limit=1000")["jobs"]:
+            if job["state"] not in ENDED:
+                self.wait(job["id"], ENDED)
+
+    # --- HTTP
+    def request(self, method, target, body=None, headers=None):
+        """(status, text of the answer)"""
+        connection = UnixConnection(str(self.socket))
+        try:
+            connection.request(method, target, body=body, headers=headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, target):
+        status, text = self.request("GET", target)
+        assert status == 200, (target, status, text)
+        return json.loads(text)
+
+    def job(self, number):
+        return self.get(f"/v1/jobs/{number}")
+
+    def wait(self, number, states):
+        """The job once its state is one of `states`."""
+        states = {states} if isinstance(states, str) else set(states)
+        connection = UnixConnection(str(self.socket))
+        try:
+            connection.request("GET", f"/v1/events?job={number}")
+            stream = connection.getresponse()
+            assert stream.status == 200, stream.read()
+            while True:
+                job = self.job(number)
+                if job["state"] in states:
+                    return job
+                assert job["state"] not in ENDED, f"job {number} is {job['state']}, not {states}: {job}"
+                while stream.readline().strip():  # one event, or a comment that keeps the stream alive
+                    pass
+        finally:
+            connection.close()
+
+    # --- command line
+    def run(self, *arguments, text=None, check=True, cwd=None, env=None):
+        """A command line as a person gives it; its process once it has ended."""
+        done = subprocess.run([BINARY, *map(str, arguments)], input=text, capture_output=True, text=True, cwd=cwd,
+                              timeout=DEADLINE_S, check=False,
+                              env={**os.environ, "MUSTER_SERVER": f"unix:{self.socket}", **(env or {})})
+        if check:
+            assert done.returncode == 0, (arguments, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def submit(self, document, *options):
+        """Submits a document (a dict); the job's number."""
+        done = self.run("submit", "-", "--format", "json", *options, text=json.dumps(document))
+        return json.loads(done.stdout)["jobs"][0]["id"]
+
+
+def job(command, replicas=1, gpu=0, name="test", **spec):
+    """A job document."""
+    task = {"name": "worker", "replicas": replicas, "command": command, "resources": {"cpu": 1, "memory": "64Mi"}}
+    if gpu:
+        task["resources"]["gpu"] = gpu
+    for key in ("env", "secretEnv", "launch", "workdir"):
+        if key in spec:
+            task[key] = spec.pop(key)
+    return {"apiVersion": "muster/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"tasks": [task], **spec}}
+
+
+REDUCE = r"""
+import os, socket, struct
+rank, world = int(os.environ["MUSTER_RANK"]), int(os.environ["MUSTER_WORLD_SIZE"])
+address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+mine = (rank + 1) ** 2
+if rank == 0:
+    total = mine
+    with socket.create_server(address) as server:
+        peers = [server.accept()[0] for _ in range(world - 1)]
+        for peer in peers:
+            total += struct.unpack("!q", peer.recv(8, socket.MSG_WAITALL))[0]
+        for peer in peers:
+            peer.sendall(struct.pack("!q", total))
+else:
+    while True:
+        try:
+            peer = socket.create_connection(address)
+            break
+        except ConnectionRefusedError:
+            os.sched_yield()
+    peer.sendall(struct.pack("!q", mine))
+    total = struct.unpack("!q", peer.recv(8, socket.MSG_WAITALL))[0]
+print(f"rank {rank} of {world}: the sum of the squares is {total}", flush=True)
+"""
