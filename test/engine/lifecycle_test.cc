@@ -421,6 +421,23 @@ TEST(Lifecycle, LostNodeStopsEveryJobOnItAndNoOther) {
   EXPECT_EQ(world.engine.Verify(), "");
 }
 
+TEST(Lifecycle, ALostTaskIsNoFailureOfTheJob) {
+  World world = Four();
+  const model::JobId job = world.Submit(Gang(2, 8));
+  world.Decide();
+  Start(world, job);
+  world.Tell(
+      model::TaskExited{.job = job, .attempt = {1}, .ranks = {0, 1}, .failed = true, .lost = true});
+  const auto stop = world.Decide();
+  ASSERT_THAT(stop, SizeIs(1));
+  EXPECT_EQ(std::get<StopGang>(stop[0]).reason.code, ReasonCode::kNodeLost);
+  world.Tell(model::StopConfirmed{job, {1}, {1, 1}});
+  const auto again = world.Decide();
+  ASSERT_THAT(again, SizeIs(2));
+  EXPECT_EQ(std::get<RequeueJob>(again[0]).reason.code, ReasonCode::kNodeLost);
+  EXPECT_EQ(std::get<StartGang>(again[1]).attempt, model::Attempt{2});
+}
+
 TEST(Lifecycle, DownNodeIsUsedAgainWhenReady) {
   World world = Four();
   world.Tell(model::NodeStateChanged{"n3", NodeState::kDown});

@@ -139,7 +139,7 @@ inline model::Fact FactOf(World& world, const Op& op) {
     case 13:
     case 14:
     case 15:
-      return model::TaskExited{job, attempt, ranks, op.b % 4 == 0};
+      return model::TaskExited{job, attempt, ranks, op.b % 4 == 0, op.b % 7 == 0};
     case 16:
       return model::StopConfirmed{job, attempt, ranks};
     case 17:

@@ -97,6 +97,35 @@ RC_GTEST_PROP(EngineProperty, ReplayedEngineGoesOnAsTheOriginal, ()) {
   }
 }
 
+RC_GTEST_PROP(EngineProperty, AnEngineFromAViewGoesOnAsTheOriginal, ()) {
+  World world = SmallWorld(DrawPolicy());
+  const Ops ops = DrawOps();
+  const auto cut = *rc::gen::inRange<std::size_t>(0, ops.size());
+  std::optional<engine::View> kept;
+  std::vector<std::uint8_t> kept_bytes;
+  std::optional<Engine> other;
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (i == cut) {
+      kept = world.engine.view();
+      kept_bytes = world.engine.Snapshot();
+      other.emplace(Engine::FromView(*kept, CheckLevel::kFull));
+      told = world.inputs.size();
+    }
+    Play(world, ops[i]);
+    if (other) {
+      for (; told < world.inputs.size(); ++told) other->Apply(world.inputs[told]);
+    }
+    if (ops[i].kind % 2 == 0) continue;
+    const auto decisions = world.Decide();
+    if (!other) continue;
+    RC_ASSERT(BytesOf(other->Decide(world.now, {}).decisions) == BytesOf(decisions));
+    RC_ASSERT(other->Snapshot() == world.engine.Snapshot());
+  }
+  // What came later changed nothing for who goes back to the view.
+  if (kept) RC_ASSERT(Engine::FromView(*kept).Snapshot() == kept_bytes);
+}
+
 RC_GTEST_PROP(EngineProperty, RestoredEngineGoesOnAsTheOriginal, ()) {
   World world = SmallWorld(DrawPolicy());
   const Ops ops = DrawOps();
