@@ -14,8 +14,9 @@
 
 namespace muster::api {
 
-/// Where a server is: "unix:/run/muster/muster.sock" or a path, "http://127.0.0.1:7070",
-/// "https://muster.example:7070".
+/// Where a server is: "unix:/run/muster/muster.sock" or a path with a '/' in it,
+/// "http://127.0.0.1:7070", "https://muster.example:7070". Over http a token goes to this machine
+/// only.
 struct Target {
   std::string address;
   std::string token;           ///< empty: none
@@ -29,6 +30,7 @@ struct ClientResponse {
   std::string body;
 };
 
+/// Of one thread at a time.
 class Client {
  public:
   /// Checks the address only; the connection is made by the first call.
@@ -42,14 +44,16 @@ class Client {
                                             std::string_view body = "",
                                             const Headers& headers = {}) = 0;
   /// Reads server-sent events until `take(id, event, data)` returns false, the server ends the
-  /// stream or the connection breaks (`kUnavailable`).
+  /// stream, or the connection breaks or is silent for long (`kUnavailable`). A refusal is the
+  /// error of `ErrorOf`. `id` is the last one given: where to go on, by `Last-Event-ID`.
   virtual base::Status Stream(std::string_view target, const Headers& headers,
                               const std::function<bool(std::string_view id, std::string_view event,
                                                        std::string_view data)>& take) = 0;
 };
 
 /// The fault that a response with an error status tells, its code from the status (404 kNotFound,
-/// 403 and 401 kNotAllowed, 409 and 422 and 429 kRefused, 400 kInvalid, 503 kUnavailable...).
+/// 403 and 401 kNotAllowed, 409 and 422 and 429 kRefused, 400 kInvalid, 503 kUnavailable...). All
+/// faults of a document stand in its message, a line each.
 base::Error ErrorOf(const ClientResponse& response);
 
 }  // namespace muster::api

@@ -7,7 +7,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/route.h"
 #include "base/result.h"
@@ -23,12 +26,16 @@ struct Limits {
   std::int64_t header_ms = 10'000;  ///< from accept or the last answer's next byte to a whole head
   std::int64_t body_ms = 60'000;    ///< from the head to a whole body, and for writing an answer
   std::int64_t idle_ms = 120'000;   ///< between requests
-  std::int64_t stream_poll_ms =
-      1000;  ///< streams are asked at least this often; a comment keeps them alive every 15 s
+  /// From the whole request to the answer of its handler; then 503, and the answer is dropped.
+  std::int64_t answer_ms = 120'000;
+  std::int64_t stream_poll_ms = 1000;       ///< streams are asked at least this often
+  std::int64_t stream_comment_ms = 15'000;  ///< a quiet stream gets a comment; tokens are checked
+  /// Bodies and answers in memory, of all connections together; more than that: 503.
+  std::size_t buffered_bytes = std::size_t{256} << 20;
 };
 
-/// Who the bearer of a token is. Called on the transport's thread; must be quick. `kNotAllowed`:
-/// unknown, expired or revoked.
+/// Who the bearer of a token is. Called on the transport's thread, for each request; must be quick.
+/// `kNotAllowed`: unknown, expired or revoked. Its `from` gets the address put in front.
 using Authenticate = std::function<base::Result<server::Caller>(std::string_view token)>;
 /// Who the process at the other end of the Unix socket is.
 struct Peer {
@@ -36,19 +43,25 @@ struct Peer {
   std::uint32_t gid = 0;
   std::int32_t pid = 0;
 };
+/// Called on the transport's thread, once for each connection.
 using IdentifyPeer = std::function<server::Caller(const Peer& peer)>;
 
 struct HttpOptions {
   std::string socket_path;  ///< empty: no Unix socket
   /// Who may open the socket: 0600 (own user) or 0666 (any local user; identity is the peer's uid).
   std::uint32_t socket_mode = 0600;
-  std::string listen;       ///< "127.0.0.1:7070", "[::1]:7070", ":0" picks a port; empty: no TCP
+  /// "127.0.0.1:7070", "[::1]:7070"; ":0" is a free port on 127.0.0.1; empty: no TCP.
+  std::string listen;
   std::string certificate;  ///< PEM files; both or none
   std::string key;
   Limits limits;
   Authenticate authenticate;   ///< absent: no tokens are accepted, TCP callers are refused but for
                                ///< open routes
   IdentifyPeer identify_peer;  ///< needed with a Unix socket
+  /// Names besides localhost, 127.0.0.1 and ::1 by which a listener on loopback may be called
+  /// (behind a proxy). Any other `Host` is refused there: it is how a web page would get in.
+  std::vector<std::string> host_names;
+  std::span<const Route> routes;  ///< empty: `Routes()`
 };
 
 class HttpServer {
@@ -59,7 +72,7 @@ class HttpServer {
   virtual ~HttpServer() = default;  ///< as `Stop`
   /// Ends accepting, lets answers go out for up to 2 s, closes, joins the thread.
   virtual void Stop() = 0;
-  /// The TCP port in use; 0 without.
+  /// The TCP port in use; 0 without TCP.
   virtual std::uint16_t port() const = 0;
 };
 

@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "server/caller.h"
 #include "server/front.h"
 
@@ -45,6 +47,8 @@ struct StreamPart {
   std::string text;
   std::string cursor;
   bool end = false;  ///< nothing will follow: the transport closes after sending
+  /// Only at the first call: this is the answer, there is no stream (404 for an unknown job).
+  std::optional<HttpResponse> instead;
 };
 
 /// A parameter of the query, for checking and for the OpenAPI document.

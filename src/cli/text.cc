@@ -2,37 +2,68 @@
 #include "cli/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 
 namespace muster::cli {
 
 using base::Format;
 
 std::size_t DisplayWidth(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = std::min(text.find('m', i), text.size());
+    } else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
+      ++width;
+    }
+  }
+  return width;
 }
 
-std::string AlignedTable(const std::vector<std::vector<std::string>>& rows, int indent) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
+std::string Shortened(std::string_view text, std::size_t columns) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t width = 1; end < text.size() && width < columns; ++width) {
+    end += std::max<std::size_t>(1, base::Utf8Size(text.substr(end)));
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string AlignedTable(const std::vector<Column>& columns,
+                         const std::vector<std::vector<std::string>>& rows, int indent) {
+  std::vector<std::vector<std::string>> all(1);
+  for (const Column& column : columns) all.front().push_back(column.header);
+  all.insert(all.end(), rows.begin(), rows.end());
+  std::vector<std::size_t> widths(columns.size());
+  for (const auto& row : all) {
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }
   std::string out;
-  for (const auto& row : rows) {
+  for (const auto& row : all) {
     std::string line(static_cast<std::size_t>(indent), ' ');
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - DisplayWidth(row[i]), ' ');
       if (i > 0) line += "  ";
-      line += i == 0 ? row[i] + blanks : blanks + row[i];
+      line += columns[i].right ? blanks + row[i] : row[i] + blanks;
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }
   return out;
+}
+
+std::string AlignedTable(const std::vector<std::vector<std::string>>& rows, int indent) {
+  std::vector<Column> columns;
+  std::size_t most = 0;
+  for (const auto& row : rows) most = std::max(most, row.size());
+  if (rows.empty()) return "";
+  for (std::size_t i = 0; i < most; ++i)
+    columns.push_back({i < rows.front().size() ? rows.front()[i] : "", i > 0});
+  return AlignedTable(columns, {rows.begin() + 1, rows.end()}, indent);
 }
 
 std::string Sparkline(std::span<const double> values, double most) {
@@ -85,10 +116,29 @@ std::string WithCommas(std::int64_t number) {
   return digits;
 }
 
+std::string HumanBytes(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 1024 && unit + 1 < kUnits.size()) {
+    amount /= 1024;
+    ++unit;
+  }
+  const bool whole = amount >= 100 || amount == std::floor(amount);
+  return whole ? Format("{:.0f} {}", amount, kUnits[unit])
+               : Format("{:.1f} {}", amount, kUnits[unit]);
+}
+
 std::string HumanPercent(double part) { return Format("{:.1f} %", 100 * part); }
 
 std::string Bold(std::string_view text, bool on) {
   return on ? Format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+}
+
+std::string Coloured(std::string_view text, Colour colour, bool on) {
+  constexpr std::array<int, 6> kCodes = {0, 31, 32, 33, 34, 90};
+  if (!on || colour == Colour::kNone) return std::string(text);
+  return Format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<std::size_t>(colour)], text);
 }
 
 }  // namespace muster::cli

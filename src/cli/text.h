@@ -14,8 +14,19 @@ namespace muster::cli {
 /// right. Every line begins with `indent` blanks and ends without any.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows, int indent = 0);
 
-/// Columns of a terminal that the text takes, one for each code point.
+/// A table of columns that say by themselves how they stand.
+struct Column {
+  std::string header;
+  bool right = false;  ///< numbers
+};
+std::string AlignedTable(const std::vector<Column>& columns,
+                         const std::vector<std::vector<std::string>>& rows, int indent = 0);
+
+/// Columns of a terminal that the text takes, one for each code point; none for colours.
 std::size_t DisplayWidth(std::string_view text);
+
+/// At most `columns` wide, with "…" where something was cut.
+std::string Shortened(std::string_view text, std::size_t columns);
 
 /// "▁▄█": one column for each value, as a part of `most`; no picture of what is not a number.
 std::string Sparkline(std::span<const double> values, double most);
@@ -30,10 +41,16 @@ std::vector<double> Resample(std::span<const double> values, std::size_t columns
 std::string HumanSeconds(double seconds);
 /// "188,041".
 std::string WithCommas(std::int64_t number);
+/// "512 GiB", "1.5 TiB": to one place, as people read it.
+std::string HumanBytes(std::int64_t bytes);
 /// "81.2 %" of a part of 0..1.
 std::string HumanPercent(double part);
 
 /// `text` in bold if `on`.
 std::string Bold(std::string_view text, bool on);
+
+enum class Colour { kNone, kRed, kGreen, kYellow, kBlue, kGrey };
+/// `text` in a colour if `on`.
+std::string Coloured(std::string_view text, Colour colour, bool on);
 
 }  // namespace muster::cli

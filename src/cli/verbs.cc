@@ -13,16 +13,52 @@
 #include "base/strings.h"
 #include "base/utf8.h"
 #include "cli/verbs/all.h"
+#include "driver/local/local_driver.h"
 
 namespace muster::cli {
 namespace {
 
+ExitCode Supervise(std::span<const char* const> arguments, Streams& /*streams*/) {
+  return static_cast<ExitCode>(driver::RunSupervisor(arguments));
+}
+
 constexpr Verb kVerbs[] = {
+    {"up", "start a server on this machine", &AddUp},
+    {"down", "stop the server on this machine; its jobs go on", &AddDown},
+    {"serve", "the server as a service, under systemd", &AddServe},
+    {"status", "how the server and the cluster are", &AddStatus},
+    {"submit", "submit jobs: a file, or a command after --", &AddSubmit, true},
+    {"queue", "jobs that wait and run", &AddQueue},
+    {"show", "all about a job", &AddShow},
+    {"why", "why a job waits, or ended", &AddWhy},
+    {"logs", "what a rank of a job wrote", &AddLogs},
+    {"update", "change a job", &AddUpdate},
+    {"cancel", "end jobs", &AddCancel},
+    {"hold", "keep waiting jobs from starting", &AddHold},
+    {"release", "let held jobs start again", &AddRelease},
+    {"requeue", "stop running jobs and put them back into the queue", &AddRequeue},
+    {"checkpoint", "ask running jobs for a checkpoint", &AddCheckpoint},
+    {"nodes", "nodes, or all about one", &AddNodes},
+    {"topology", "the cluster as a tree", &AddTopology},
+    {"inventory", "devices by state and model", &AddInventory},
+    {"cordon", "let nothing new start on a node", &AddCordon},
+    {"uncordon", "let a node take work again", &AddUncordon},
+    {"drain", "empty a node: nothing new starts, what runs may end", &AddDrain},
+    {"pause", "stop starting jobs", &AddPause},
+    {"resume", "start jobs again", &AddResume},
+    {"events", "what happened, and happens", &AddEvents},
+    {"audit", "who did what", &AddAudit},
+    {"usage", "GPU hours by queue, user and model", &AddUsage},
+    {"token", "secrets that let programs in", &AddToken},
+    {"top", "the cluster, live", &AddTop},
+    {"journal", "check or copy the server's journal", &AddJournal},
+    {"support-bundle", "what a maintainer needs to help, secrets removed", &AddSupportBundle},
     {"sim", "replay a trace on a simulated cluster, compare policies, make workloads", &AddSim},
-    {"policy", "show the default policy or its schema, check a policy file", &AddPolicy},
+    {"policy", "show, check and apply policies", &AddPolicy},
     {"validate", "check job, cluster and policy files", &AddValidate},
     {"reference", "the command line as Markdown, man page or shell completion", &AddReference},
     {"version", "version and build of this program", &AddVersion},
+    {.name = "supervise", .raw = &Supervise},
 };
 
 constexpr std::string_view kDescription =
@@ -74,7 +110,8 @@ ExitCode UsageError(const CLI::App& root, std::string_view message, Streams& str
 }
 
 /// The first option with an empty value, of the command that was chosen; null without one. No
-/// option has a use for it, and a script's unset variable would silently change what is run.
+/// option has a use for it, and a script's unset variable would silently change what is run. (The
+/// words of a user's own command are not among them: `KeepCommand`.)
 const CLI::Option* EmptyOption(const CLI::App& root) {
   for (const CLI::Option* option : Deepest(&root)->get_options()) {
     if (std::ranges::any_of(option->results(), [](const auto& text) { return text.empty(); }) &&
@@ -110,6 +147,19 @@ ExitCode Parse(CLI::App& root, std::span<const char* const> arguments, Streams& 
   return ExitCode::kDone;
 }
 
+const Verb* FindVerb(std::string_view name) {
+  const Verb* const found = std::ranges::find(kVerbs, name, &Verb::name);
+  return found == std::end(kVerbs) ? nullptr : found;
+}
+
+/// Moves what follows `--` out of the parser's sight: it would take the words for ours.
+void KeepCommand(std::vector<const char*>& asked, Context& context) {
+  const auto end = std::ranges::find(asked, std::string_view("--"));
+  if (end == asked.end()) return;
+  context.command.emplace(end + 1, asked.end());
+  asked.erase(end, asked.end());
+}
+
 }  // namespace
 
 std::span<const Verb> Verbs() { return kVerbs; }
@@ -120,6 +170,7 @@ void AddVerbs(CLI::App& app, Context& context) {
   app.get_formatter()->column_width(34);
   app.footer("muster help COMMAND tells more; muster --version is muster version");
   for (const Verb& verb : kVerbs) {
+    if (verb.raw != nullptr) continue;
     CLI::App* command = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     verb.add(*command, context);
   }
@@ -132,6 +183,8 @@ void OnRun(CLI::App& app, Context& context, std::function<ExitCode(Streams&)> ru
 }
 
 ExitCode RunCommandLine(std::span<const char* const> arguments, Streams& streams) {
+  const Verb* const verb = arguments.empty() ? nullptr : FindVerb(arguments.front());
+  if (verb != nullptr && verb->raw != nullptr) return verb->raw(arguments.subspan(1), streams);
   // `muster help sim run` is `muster sim run --help`, and what others call --version is a verb
   // here.
   std::vector<const char*> asked(arguments.begin(), arguments.end());
@@ -140,7 +193,8 @@ ExitCode RunCommandLine(std::span<const char* const> arguments, Streams& streams
     asked.erase(asked.begin());
     asked.push_back("--help");
   }
-  Context context{streams, {}};
+  Context context{streams, {}, {}};
+  if (verb != nullptr && verb->takes_command) KeepCommand(asked, context);
   try {
     CLI::App root;
     AddVerbs(root, context);

@@ -5,8 +5,11 @@
 
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/exit_codes.h"
 
@@ -28,6 +31,8 @@ struct Streams {
 struct Context {
   Streams& streams;
   std::function<ExitCode()> action;  ///< set by the verb that the command line chose
+  /// What followed `--`, of a verb that takes a command of the user's; none: there was no `--`.
+  std::optional<std::vector<std::string>> command;
 };
 
 struct Verb {
@@ -35,6 +40,11 @@ struct Verb {
   std::string_view summary;
   /// Declares options and subcommands on `app`, and sets `context.action` when parsed.
   void (*add)(CLI::App& app, Context& context);
+  /// What follows `--` is not parsed: it is `Context::command`.
+  bool takes_command = false;
+  /// For programs of our own, in place of `add`: gets its arguments as they are; help and reference
+  /// do not show it.
+  ExitCode (*raw)(std::span<const char* const> arguments, Streams& streams) = nullptr;
 };
 
 std::span<const Verb> Verbs();

@@ -16,17 +16,18 @@ namespace {
 namespace fs = std::filesystem;
 
 /// One for each process: the test runner starts a process a test, several at once.
-class Folder {
+class TestFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("muster-cli-test-" + std::to_string(getpid()))) {
+  TestFolder()
+      : path_(fs::temp_directory_path() / ("muster-cli-test-" + std::to_string(getpid()))) {
     fs::create_directories(path_);
   }
-  ~Folder() {
+  ~TestFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
   const fs::path& path() const { return path_; }
 
  private:
@@ -34,7 +35,7 @@ class Folder {
 };
 
 const fs::path& Here() {
-  static const Folder folder;
+  static const TestFolder folder;
   return folder.path();
 }
 
@@ -62,6 +63,8 @@ void Write(const std::string& name, std::string_view text) {
   fs::create_directories((Here() / name).parent_path());
   std::ofstream(Here() / name, std::ios::binary) << text;
 }
+
+std::string Folder() { return Here().string(); }
 
 std::string Read(const std::string& name) { return ReadPath(Here() / name); }
 

@@ -21,6 +21,9 @@ Output Muster(const std::string& arguments);
 void Write(const std::string& name, std::string_view text);
 std::string Read(const std::string& name);
 
+/// That folder.
+std::string Folder();
+
 /// Compares with test/cli/golden/NAME; with UPDATE_GOLDEN=1 in the environment rewrites it.
 void ExpectGolden(const std::string& name, const std::string& text);
 

@@ -124,7 +124,7 @@ class Server:
         states = {states} if isinstance(states, str) else set(states)
         connection = UnixConnection(str(self.socket))
         try:
-            connection.request("GET", f"/v1/events?job={number}")
+            connection.request("GET", f"/v1/events?job={number}&after=0")
             stream = connection.getresponse()
             assert stream.status == 200, stream.read()
             while True:

@@ -80,6 +80,7 @@ void AddPolicy(CLI::App& app, Context& context) {
   const auto path = std::make_shared<std::string>();
   validate->add_option("file", *path, "policy file")->required()->type_name("FILE");
   OnRun(*validate, context, [path](Streams& streams) { return Validate(*path, streams); });
+  AddPolicyApply(app, context);
 }
 
 }  // namespace muster::cli

@@ -3,9 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "api/openapi.h"
+#include "api/route.h"
 #include "cli/reference.h"
 #include "cli/sim_report.h"
 #include "cli/verbs/all.h"
+#include "cli/version.h"
 
 namespace muster::cli {
 namespace {
@@ -36,6 +39,18 @@ void AddReference(CLI::App& app, Context& context) {
     OnRun(*app.add_subcommand(row.name, row.summary), context,
           [render = row.render](Streams& streams) { return Print(render, streams); });
   }
+  OnRun(*app.add_subcommand("api", "the HTTP API: docs/reference/api.md"), context,
+        [](Streams& streams) {
+          streams.out << api::ApiReference();
+          return ExitCode::kDone;
+        });
+  OnRun(*app.add_subcommand("openapi", "the HTTP API as an OpenAPI 3.1 document"), context,
+        [](Streams& streams) {
+          // The version without what tells one build from another: the document is kept in the
+          // repository.
+          streams.out << api::OpenApiDocument(Version().substr(0, Version().find('+')));
+          return ExitCode::kDone;
+        });
   OnRun(*app.add_subcommand("reports", "the fields of reports: docs/reference/reports.md"), context,
         [](Streams& streams) {
           streams.out << ReportsMarkdown();

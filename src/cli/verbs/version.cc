@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/version.h"
+
 #include <ostream>
 
 #include <CLI/CLI.hpp>
@@ -27,9 +29,14 @@ constexpr std::string_view kChecks = "debug";
 
 }  // namespace
 
+std::string_view Version() { return MUSTER_VERSION; }
+std::string VersionLine() {
+  return base::Format("muster {} ({}, {})", MUSTER_VERSION, kChecks, kCompiler);
+}
+
 void AddVersion(CLI::App& app, Context& context) {
   OnRun(app, context, [](Streams& streams) {
-    streams.out << base::Format("muster {} ({}, {})\n", MUSTER_VERSION, kChecks, kCompiler);
+    streams.out << VersionLine() << '\n';
     return ExitCode::kDone;
   });
 }

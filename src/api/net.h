@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asio and Beast for this room's own .cc files; never included by a header that others see. Their
+// bodies are compiled once, in net_impl.cc: the two definitions below must come before any of their
+// headers, so nothing else here includes them directly.
+#pragma once
+
+#define BOOST_ASIO_SEPARATE_COMPILATION
+#define BOOST_BEAST_SEPARATE_COMPILATION
+#define BOOST_ASIO_NO_DEPRECATED
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+namespace muster::api {
+
+namespace asio = boost::asio;
+using NetError = boost::system::error_code;
+/// Of any family: Unix and TCP sockets are one type here.
+using Socket = asio::generic::stream_protocol::socket;
+
+}  // namespace muster::api
