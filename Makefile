@@ -6,10 +6,10 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test sanitize bench repro fuzz lint docs clean help
+.PHONY: demo test sanitize soak bench repro fuzz lint docs clean help
 
-demo:   ## replay a trace on a 10,000-GPU cluster under two policies (MUSTER_DATA=... for a real one)
-	@tools/bootstrap build
+demo:   ## a 10,000-GPU cluster under two policies (MUSTER_DATA=... for a recorded trace), then a live server and a kill -9
+	@tools/bootstrap build python
 	@tools/build release muster
 	@tools/demo
 
@@ -17,9 +17,15 @@ test:   ## build with both compilers, run every test, compare their decisions
 	@tools/bootstrap build test
 	@tools/test
 
-sanitize: ## the tests of engine, formats and simulator under address and undefined-behaviour sanitizers
+sanitize: ## the tests of most rooms under address, undefined-behaviour and thread sanitizers
 	@tools/bootstrap build test
 	@tools/test --sanitized
+
+soak:   ## kill -9 of the server at MUSTER_CRASH_POINTS (10,000) random points under load; hours
+	@tools/bootstrap build python
+	@tools/build release muster
+	@MUSTER_BINARY="$(CURDIR)/build/release/src/muster" MUSTER_CRASH_POINTS="$${MUSTER_CRASH_POINTS:-10000}" \
+	  /usr/bin/python3 test/e2e/crash_test.py
 
 bench:  ## measure, and compare with bench/requirements.json
 	@tools/bootstrap build bench

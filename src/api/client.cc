@@ -78,8 +78,8 @@ class HttpClient final : public Client {
  private:
   base::Result<std::string> Compose(std::string_view method, std::string_view target,
                                     std::string_view body, const Headers& headers) const {
-    std::string text = base::Format("{} {} HTTP/1.1\r\nHost: {}\r\n", method, target,
-                                    address_.authority);
+    std::string text =
+        base::Format("{} {} HTTP/1.1\r\nHost: {}\r\n", method, target, address_.authority);
     bool safe = !target.empty() && target.front() == '/' && IsHeaderSafe(target) &&
                 target.find(' ') == std::string_view::npos && IsHeaderSafe(target_.token);
     for (const auto& [name, value] : headers) {
@@ -112,9 +112,8 @@ class HttpClient final : public Client {
       body += reader.TakeBody();
       if (*step == Step::kDone) break;
     }
-    ClientResponse response{.status = reader.status(),
-                            .content_type = reader.content_type(),
-                            .body = std::move(body)};
+    ClientResponse response{
+        .status = reader.status(), .content_type = reader.content_type(), .body = std::move(body)};
     if (!reader.keep_alive() || !written) wire_.reset();
     return response;
   }
@@ -217,8 +216,7 @@ class HttpClient final : public Client {
       return connected.error();
     }
     if (tls_ == nullptr) return {};
-    const Status greeted =
-        Await([&](auto done) { wire_->HandshakeAsClient(address_.host, done); });
+    const Status greeted = Await([&](auto done) { wire_->HandshakeAsClient(address_.host, done); });
     const std::string fault = greeted ? "" : wire_->CertificateFault();
     if (!fault.empty()) {
       return Unavailable(base::Format("the server's certificate is not to be trusted: {}", fault));

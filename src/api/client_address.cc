@@ -42,8 +42,7 @@ Error Bad(std::string_view text, std::string_view what) {
 base::Result<std::uint16_t> PortOf(std::string_view authority, std::uint16_t fallback) {
   const std::size_t colon = authority.rfind(':');
   const std::size_t bracket = authority.rfind(']');
-  if (colon == std::string_view::npos ||
-      (bracket != std::string_view::npos && colon < bracket)) {
+  if (colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket)) {
     return fallback;
   }
   const auto port = base::ParseCount(authority.substr(colon + 1));
@@ -94,15 +93,15 @@ base::Result<std::vector<SystemAddress>> Resolve(const ServerAddress& address) {
   const int error =
       ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
-    return Error{ErrorCode::kUnavailable, base::Format("cannot find the host {}: {}", address.host,
-                                                       ::gai_strerror(error))};
+    return Error{ErrorCode::kUnavailable,
+                 base::Format("cannot find the host {}: {}", address.host, ::gai_strerror(error))};
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   std::vector<SystemAddress> all;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    all.push_back({.family = at->ai_family,
-                   .bytes = std::string(reinterpret_cast<const char*>(at->ai_addr),
-                                        at->ai_addrlen)});
+    all.push_back(
+        {.family = at->ai_family,
+         .bytes = std::string(reinterpret_cast<const char*>(at->ai_addr), at->ai_addrlen)});
   }
   return all;
 }

@@ -15,9 +15,8 @@ base::Result<bool> EventReader::Feed(std::string_view text, const Take& take) {
     const std::size_t end = text.find_first_of("\r\n");
     line_ += text.substr(0, end);
     if (line_.size() + data_.size() > kMaxEvent) {
-      return base::Error{
-          base::ErrorCode::kInvalid,
-          base::Format("the server sent an event of more than {} bytes", kMaxEvent)};
+      return base::Error{base::ErrorCode::kInvalid,
+                         base::Format("the server sent an event of more than {} bytes", kMaxEvent)};
     }
     if (end == std::string_view::npos) return true;
     after_return_ = text[end] == '\r';

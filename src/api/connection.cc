@@ -24,10 +24,9 @@ constexpr std::size_t kMaxRefused = 64;
 
 HttpResponse Unauthorized(std::string_view detail, bool with_token) {
   HttpResponse problem = Problem(401, StatusTitle(401), detail);
-  problem.headers.emplace_back("WWW-Authenticate", with_token
-                                                       ? "Bearer realm=\"muster\", "
-                                                         "error=\"invalid_token\""
-                                                       : "Bearer realm=\"muster\"");
+  problem.headers.emplace_back("WWW-Authenticate", with_token ? "Bearer realm=\"muster\", "
+                                                                "error=\"invalid_token\""
+                                                              : "Bearer realm=\"muster\"");
   return problem;
 }
 
@@ -94,8 +93,8 @@ Connection::Connection(Hub& hub, Socket socket, Origin origin)
 
 void Connection::Start() {
   SetDeadline(hub_.options.limits.header_ms);
-  const std::string owner = origin_.is_unix ? base::Format("uid {}", origin_.peer.uid)
-                                            : "address " + origin_.address;
+  const std::string owner =
+      origin_.is_unix ? base::Format("uid {}", origin_.peer.uid) : "address " + origin_.address;
   if (!hub_.Take(owner)) {
     return Refuse(TooMany(owner, hub_.options.limits.connections_per_user));
   }
@@ -136,8 +135,8 @@ void Connection::SetDeadline(std::int64_t from_now_ms) {
 /// `wait_ms`: for its first byte.
 void Connection::BeginRequest(std::int64_t wait_ms) {
   const Limits& limits = hub_.options.limits;
-  reader_.emplace(RequestReader::Bounds{.header_bytes = limits.header_bytes,
-                                        .body_bytes = limits.body_bytes});
+  reader_.emplace(
+      RequestReader::Bounds{.header_bytes = limits.header_bytes, .body_bytes = limits.body_bytes});
   request_ = {};
   route_ = nullptr;
   request_id_.clear();
@@ -227,8 +226,8 @@ void Connection::Advance() {
         return OnRequest();
       case Step::kNeedMore:
         if (state_ == State::kBody && !Charge(reader_->body_size())) {
-          return AnswerAndClose(Problem(503, StatusTitle(503),
-                                        "too many requests are being read just now"));
+          return AnswerAndClose(
+              Problem(503, StatusTitle(503), "too many requests are being read just now"));
         }
         if (progress.used > 0 && !Input().empty()) continue;
         return ReadMore();
@@ -264,8 +263,7 @@ void Connection::OnHead() {
 std::optional<HttpResponse> Connection::JudgeHead() {
   const RequestHead& head = reader_->head();
   if (!head.known_method) {
-    return Problem(501, StatusTitle(501),
-                   base::Format("no method {}", base::Quote(head.method)));
+    return Problem(501, StatusTitle(501), base::Format("no method {}", base::Quote(head.method)));
   }
   auto target = ParseTarget(head.target);
   if (!target) return Problem(target.error());
@@ -330,8 +328,7 @@ std::optional<HttpResponse> Connection::IdentifyByToken() {
   const std::string from =
       origin_.is_unix ? base::Format("socket, pid {}", origin_.peer.pid) : origin_.address;
   request_.caller = *std::move(caller);
-  request_.caller.from =
-      request_.caller.from.empty() ? from : from + ", " + request_.caller.from;
+  request_.caller.from = request_.caller.from.empty() ? from : from + ", " + request_.caller.from;
   token_ = token;
   return Own("token " + HashOf(token));
 }
@@ -359,9 +356,9 @@ void Connection::Tick(Clock::time_point now) {
   if (now < deadline_) return;
   switch (state_) {
     case State::kHead:
-      return AnswerAndClose(Problem(
-          408, StatusTitle(408),
-          base::Format("no whole head within {} ms", hub_.options.limits.header_ms)));
+      return AnswerAndClose(
+          Problem(408, StatusTitle(408),
+                  base::Format("no whole head within {} ms", hub_.options.limits.header_ms)));
     case State::kBody:
       if (writing_) return Finish();
       return AnswerAndClose(

@@ -62,9 +62,9 @@ class Hub {
 /// Where a connection came from.
 struct Origin {
   bool is_unix = false;
-  Peer peer;                    ///< of a Unix socket
-  std::string address;          ///< of TCP, numeric
-  bool on_loopback = false;     ///< the listener is on a loopback address
+  Peer peer;                 ///< of a Unix socket
+  std::string address;       ///< of TCP, numeric
+  bool on_loopback = false;  ///< the listener is on a loopback address
   asio::ssl::context* tls = nullptr;
 };
 
@@ -167,9 +167,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Of a stream.
   std::string cursor_;
   bool chunked_ = false;
-  bool ending_ = false;       ///< the last part is on its way
-  bool drain_ = false;        ///< is to end as soon as what is on its way is out
-  bool ask_again_ = false;    ///< woken, or sent something, while a part was on its way
+  bool ending_ = false;     ///< the last part is on its way
+  bool drain_ = false;      ///< is to end as soon as what is on its way is out
+  bool ask_again_ = false;  ///< woken, or sent something, while a part was on its way
   Clock::time_point next_poll_;
   Clock::time_point next_comment_;
   Clock::time_point next_check_;

@@ -69,9 +69,9 @@ bool Same(std::string_view a, std::string_view b) {
 
 /// Headers that the transport alone sets.
 bool IsOurs(std::string_view name) {
-  constexpr std::string_view kOurs[] = {"Content-Length", "Transfer-Encoding", "Connection",
-                                        "Content-Type",   "Date",              "X-Request-Id",
-                                        "X-Content-Type-Options"};
+  constexpr std::string_view kOurs[] = {
+      "Content-Length", "Transfer-Encoding",     "Connection", "Content-Type", "Date",
+      "X-Request-Id",   "X-Content-Type-Options"};
   return std::ranges::any_of(kOurs, [name](std::string_view ours) { return Same(ours, name); });
 }
 
@@ -93,8 +93,8 @@ void Connection::OnRequest() {
     Dispatch(*route_, hub_.front, request_,
              [back](HttpResponse response) { back->Take(std::move(response)); });
   } catch (const std::exception& error) {
-    back->Take(Problem(500, StatusTitle(500),
-                       base::Format("the handler failed: {}", error.what())));
+    back->Take(
+        Problem(500, StatusTitle(500), base::Format("the handler failed: {}", error.what())));
   }
 }
 
@@ -111,8 +111,8 @@ void Connection::AnswerAndClose(HttpResponse response) {
 std::string Connection::HeadOf(const HttpResponse& response,
                                std::optional<std::size_t> length) const {
   const int status = response.status >= 200 && response.status <= 599 ? response.status : 500;
-  std::string head = base::Format("HTTP/1.1 {} {}\r\nDate: {}\r\n", status, StatusTitle(status),
-                                  hub_.Date());
+  std::string head =
+      base::Format("HTTP/1.1 {} {}\r\nDate: {}\r\n", status, StatusTitle(status), hub_.Date());
   if (HasBody(status)) {
     if (IsFieldValue(response.content_type) && !response.content_type.empty()) {
       head += base::Format("Content-Type: {}\r\n", response.content_type);
@@ -128,13 +128,14 @@ std::string Connection::HeadOf(const HttpResponse& response,
   }
   if (!cache_is_set) head += "Cache-Control: no-store\r\n";
   head += "X-Content-Type-Options: nosniff\r\n";
-  head += base::Format("X-Request-Id: {}\r\n",
-                       request_id_.empty() ? hub_.NewRequestId() : request_id_);
+  head +=
+      base::Format("X-Request-Id: {}\r\n", request_id_.empty() ? hub_.NewRequestId() : request_id_);
   if (!keep_) head += "Connection: close\r\n";
   return head;
 }
 
 void Connection::Answer(HttpResponse response) {
+  request_.body = {};
   if (!Charge(response.body.size())) {
     response = Problem(503, StatusTitle(503), "too many answers are being sent just now");
     Charge(response.body.size());
@@ -148,9 +149,8 @@ void Connection::Answer(HttpResponse response) {
     out_head_ += out_body_;
     out_body_.clear();
   }
-  wire_.Write(out_head_, out_body_, [self = shared_from_this()](NetError ec, std::size_t /*n*/) {
-    self->OnWritten(ec);
-  });
+  wire_.Write(out_head_, out_body_,
+              [self = shared_from_this()](NetError ec, std::size_t /*n*/) { self->OnWritten(ec); });
 }
 
 void Connection::OnWritten(NetError ec) {

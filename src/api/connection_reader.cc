@@ -103,8 +103,8 @@ Progress RequestReader::Feed(std::string_view input) {
     // Beast's own limit is for the lines it has not taken yet: one line a packet would pass it.
     head_bytes_ += used;
     if (head_bytes_ > bounds_.header_bytes) {
-      return Bad(431,
-                 base::Format("the head of the request is longer than {} bytes", bounds_.header_bytes));
+      return Bad(431, base::Format("the head of the request is longer than {} bytes",
+                                   bounds_.header_bytes));
     }
     if (!http.is_header_done()) return {.used = used};
     if (!ReadHead()) return {.step = Step::kBad};
@@ -153,8 +153,7 @@ bool RequestReader::ReadHead() {
   if (message.count(http::field::host) == 0 && head_.minor_version > 0) {
     return bad(400, "there is no Host header");
   }
-  if (head_.idempotency_key.size() > kMaxKey ||
-      !IsVisible(head_.idempotency_key)) {
+  if (head_.idempotency_key.size() > kMaxKey || !IsVisible(head_.idempotency_key)) {
     return bad(400, base::Format("Idempotency-Key must be one text of at most {} visible ASCII "
                                  "characters",
                                  kMaxKey));

@@ -49,10 +49,9 @@ bool IsMoreLiteral(const Route& a, const Route& b) {
 HttpResponse MethodProblem(std::string_view method, const std::vector<std::string>& allowed,
                            std::string_view path) {
   const std::string list = base::Join(allowed, ", ");
-  HttpResponse problem = Problem(
-      405, StatusTitle(405),
-      base::Format("{} cannot be asked of {}; what can: {}", base::Quote(method),
-                   base::Quote(path), list));
+  HttpResponse problem = Problem(405, StatusTitle(405),
+                                 base::Format("{} cannot be asked of {}; what can: {}",
+                                              base::Quote(method), base::Quote(path), list));
   problem.headers.emplace_back("Allow", list);
   return problem;
 }
@@ -80,8 +79,8 @@ base::Errors QueryFaults(const Route& route, const HttpRequest& request) {
     if (at == route.query.end()) {
       const std::string_view nearest = base::Nearest(name, names);
       const std::string hint = nearest.empty() ? "" : base::Format("; did you mean {}?", nearest);
-      faults.push_back({ErrorCode::kInvalid,
-                        base::Format("unknown query parameter{}", hint), base::Printable(name)});
+      faults.push_back({ErrorCode::kInvalid, base::Format("unknown query parameter{}", hint),
+                        base::Printable(name)});
     } else if (!Fits(at->type, value)) {
       faults.push_back({ErrorCode::kInvalid,
                         base::Format("{} is no {}", base::Quote(value),
@@ -102,9 +101,8 @@ std::string MediaType(std::string_view content_type) {
 }
 
 bool IsDocument(std::string_view content_type) {
-  constexpr std::array<std::string_view, 5> kTypes = {"application/json", "application/yaml",
-                                                      "application/x-yaml", "text/yaml",
-                                                      "text/x-yaml"};
+  constexpr std::array<std::string_view, 5> kTypes = {
+      "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"};
   return std::ranges::find(kTypes, MediaType(content_type)) != kTypes.end();
 }
 
@@ -117,11 +115,11 @@ std::optional<HttpResponse> CheckCaller(const Route& route, const server::Caller
                          "the token of an attempt is for reports about that attempt only"});
   }
   if (caller.role < route.role) {
-    return Problem(Error{
-        ErrorCode::kNotAllowed,
-        base::Format("this needs the role {}; {} has the role {}", server::Name(route.role),
-                     caller.account.user.empty() ? "the caller" : caller.account.user,
-                     server::Name(caller.role))});
+    return Problem(
+        Error{ErrorCode::kNotAllowed,
+              base::Format("this needs the role {}; {} has the role {}", server::Name(route.role),
+                           caller.account.user.empty() ? "the caller" : caller.account.user,
+                           server::Name(caller.role))});
   }
   return std::nullopt;
 }
@@ -282,10 +280,9 @@ HttpResponse Problem(const base::Errors& errors) {
   if (errors.empty()) return Problem(500, StatusTitle(500), "an error without a text");
   if (errors.size() == 1) return Problem(errors.front());
   const int status = StatusOf(errors.front().code);
-  return ProblemOf(status, StatusTitle(status),
-                   base::Format("{} faults; the first: {}", errors.size(),
-                                errors.front().ToString()),
-                   errors);
+  return ProblemOf(
+      status, StatusTitle(status),
+      base::Format("{} faults; the first: {}", errors.size(), errors.front().ToString()), errors);
 }
 
 }  // namespace muster::api

@@ -275,6 +275,10 @@ class Server final : public HttpServer {
       origin.tls = opened_.tls.get();
       const int on = 1;
       ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      // A machine that vanished does not close its streams: what it leaves unacknowledged does.
+      const auto unheard_ms = static_cast<unsigned>(
+          std::clamp<std::int64_t>(hub_.options.limits.body_ms, 1000, 600'000));
+      ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
     }
     Socket socket(*hub_.io);
     NetError ec;

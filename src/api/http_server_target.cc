@@ -67,8 +67,8 @@ base::Status ReadQuery(std::string_view text, RequestTarget& target) {
     const std::size_t equals = pair.find('=');
     auto name = Decode(WithBlanks(pair.substr(0, equals)), "query");
     if (!name) return name.error();
-    auto value = Decode(
-        equals == std::string_view::npos ? "" : WithBlanks(pair.substr(equals + 1)), "query");
+    auto value = Decode(equals == std::string_view::npos ? "" : WithBlanks(pair.substr(equals + 1)),
+                        "query");
     if (!value) return value.error();
     if (!target.query.emplace(*std::move(name), *std::move(value)).second) {
       return Bad(base::Format("the query gives {} twice", base::Quote(pair.substr(0, equals))));
@@ -137,8 +137,9 @@ std::optional<std::string> HostOf(std::string_view authority) {
     port = host.substr(colon);
     host = host.substr(0, colon);
   }
-  const bool port_fits =
-      port.empty() || std::ranges::all_of(port.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+  const bool port_fits = port.empty() || std::ranges::all_of(port.substr(1), [](char c) {
+                           return c >= '0' && c <= '9';
+                         });
   const bool host_fits = std::ranges::all_of(host, [](char c) {
     return c > ' ' && c < 0x7f && std::string_view("/?#@\\\"<>%").find(c) == std::string_view::npos;
   });

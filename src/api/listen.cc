@@ -63,9 +63,8 @@ base::Status RemoveStale(const std::string& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return {};
   if (!S_ISSOCK(found.st_mode)) {
-    return Error{
-        ErrorCode::kRefused,
-        base::Format("{} exists and is no socket; remove it or name another path", path)};
+    return Error{ErrorCode::kRefused,
+                 base::Format("{} exists and is no socket; remove it or name another path", path)};
   }
   if (IsAnswered(path)) {
     return Error{ErrorCode::kRefused,
@@ -100,8 +99,7 @@ base::Result<Descriptor> LockDirectory(const std::string& path) {
 base::Result<std::uint16_t> ParsePort(std::string_view text) {
   const auto port = base::ParseCount(text);
   if (!port || *port > 65535) {
-    return Error{ErrorCode::kInvalid,
-                 base::Format("{} is no port: 0 to 65535", base::Quote(text))};
+    return Error{ErrorCode::kInvalid, base::Format("{} is no port: 0 to 65535", base::Quote(text))};
   }
   return static_cast<std::uint16_t>(*port);
 }
@@ -192,8 +190,8 @@ base::Result<TcpListener> ListenTcp(const TcpAddress& address) {
   const std::string host = address.ipv6 ? "[" + address.host + "]" : address.host;
   const std::string where = base::Format("{}:{}", host, address.port);
   const int family = address.ipv6 ? AF_INET6 : AF_INET;
-  TcpListener made{
-      .socket = Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  TcpListener made{.socket =
+                       Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   if (!made.socket.IsOpen()) return Failed(errno, "cannot make a socket for " + where);
   const int fd = made.socket.get();
   const int on = 1;

@@ -106,7 +106,7 @@ Value ContentValue(const Content& content) {
   return value;
 }
 
-Value ResponseValue(std::string_view description, Content content) {
+Value ResponseValue(std::string_view description, const Content& content) {
   Value value = Map();
   value.Add("description", Text(std::string(description)));
   value.Add("content", ContentValue(content));

@@ -17,9 +17,9 @@ constexpr std::string_view kComment = ":\n\n";
 
 void Connection::StartStream() {
   const auto after = request_.query.find("after");
-  cursor_ = !request_.last_event_id.empty()      ? request_.last_event_id
+  cursor_ = !request_.last_event_id.empty() ? request_.last_event_id
             : after != request_.query.end() ? after->second
-                                                 : "";
+                                            : "";
   StreamPart part = Ask();
   if (part.instead) return Answer(*std::move(part.instead));
   keep_ = false;

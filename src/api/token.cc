@@ -85,8 +85,7 @@ bool SameSecret(const SecretPair& secrets) {
 
 std::string AttemptToken(std::string_view key, const driver::GangId& gang) {
   MUSTER_CHECK(!key.empty());
-  std::string token =
-      base::Format("{}{}_{}_", kAttemptPrefix, gang.job.value, gang.attempt.value);
+  std::string token = base::Format("{}{}_{}_", kAttemptPrefix, gang.job.value, gang.attempt.value);
   std::array<unsigned char, SHA256_DIGEST_LENGTH> mac{};
   unsigned size = 0;
   // The prefix is part of what is signed: a key that served two purposes would still tell them

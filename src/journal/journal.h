@@ -49,12 +49,13 @@ class Journal {
   virtual ~Journal() = default;
 
   /// Writes one record; on the disk when it returns. `record.sequence` must be the last one's plus
-  /// one, and a snapshot must be there. After an error the record may or may not be there: only a
-  /// `Read` that works tells. `kExhausted`: no space, nothing is lost, try again when there is.
+  /// one, a snapshot must be there, and the record no larger than limits.h says (`kInvalid`). After
+  /// any other error the record may or may not be there: only a `Read` that works tells, and what
+  /// it tells stays so. `kExhausted`: no space, nothing is lost, try again when there is.
   virtual base::Status Append(const Record& record) = 0;
 
-  /// Records from `sequence` on, in order, until their bytes exceed `max_bytes`; at least one if
-  /// there is any. A damaged one is an error that names its number.
+  /// Records from `sequence` on, in order, as many as `max_bytes` hold; at least one if there is
+  /// any. A damaged one is an error that names its number, a forgotten one is `kNotFound`.
   virtual base::Result<std::vector<Record>> Read(std::uint64_t sequence, std::size_t max_bytes) = 0;
 
   /// Starts a segment: `snapshot.sequence` must be the last record's number. One snapshot a

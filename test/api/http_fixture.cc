@@ -179,11 +179,7 @@ std::span<const Route> TestRoutes() {
        .id = "events",
        .query = {{"missing", "string", ""}},
        .stream = &Events},
-      {.method = "GET",
-       .pattern = "/v1/admin",
-       .id = "admin",
-       .role = Role::kAdmin,
-       .handle = &Ok},
+      {.method = "GET", .pattern = "/v1/admin", .id = "admin", .role = Role::kAdmin, .handle = &Ok},
   };
   return kRoutes;
 }
@@ -350,9 +346,7 @@ ScriptedServer::~ScriptedServer() {
   ::close(fd_);
 }
 
-std::string ScriptedServer::address() const {
-  return base::Format("http://127.0.0.1:{}", port_);
-}
+std::string ScriptedServer::address() const { return base::Format("http://127.0.0.1:{}", port_); }
 
 HttpTest::HttpTest() {
   options.socket_path = socket_path();

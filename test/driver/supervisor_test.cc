@@ -11,6 +11,8 @@
 #include <string>
 
 #include "base/strings.h"
+#include "driver/local/environment.h"
+#include "driver/local/plan.h"
 #include "driver/local/process_tree.h"
 #include "test/driver/local_fixture.h"
 
@@ -140,7 +142,7 @@ TEST_F(SupervisorTest, OutputAndErrorsAreOneStream) {
 TEST_F(SupervisorTest, StopIsPoliteFirst) {
   Lines lines(folder / "lines");
   const Launch launch = Script(
-      1, "trap 'echo saved; exit 3' TERM; echo ready > lines; while :; do read x < /dev/zero; done");
+      1, "trap 'echo saved; exit 3' TERM; echo ready > lines; sleep 1000 & wait; wait");
   driver->Give(launch);
   EXPECT_EQ(lines.Next(), "ready");
   driver->Give(Stop{launch.gang, base::Hours(1)});
@@ -152,11 +154,11 @@ TEST_F(SupervisorTest, StopIsPoliteFirst) {
 TEST_F(SupervisorTest, WhatAShellLeavesBehindMayUseItsGrace) {
   Lines lines(folder / "lines");
   const Launch launch = Script(
-      1, "python3 -c 'import signal,sys,os\n"
-         "def save(*_):\n print(\"saved\", flush=True); sys.exit(0)\n"
-         "signal.signal(signal.SIGTERM, save)\n"
+      1, "python3 -c 'import signal\n"
+         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
          "open(\"lines\",\"w\").write(\"ready\\n\")\n"
-         "while True: signal.pause()'; echo over");
+         "signal.sigwait([signal.SIGTERM])\n"
+         "print(\"saved\")'; echo over");
   driver->Give(launch);
   EXPECT_EQ(lines.Next(), "ready");
   driver->Give(Stop{launch.gang, base::Hours(1)});
@@ -167,7 +169,7 @@ TEST_F(SupervisorTest, WhatAShellLeavesBehindMayUseItsGrace) {
 TEST_F(SupervisorTest, WhoDoesNotObeyIsKilledAfterItsGrace) {
   Lines lines(folder / "lines");
   const Launch launch =
-      Script(1, "trap '' TERM; echo $$ > lines; while :; do read x < /dev/zero; done");
+      Script(1, "trap '' TERM; echo $$ > lines; sleep 1000");
   driver->Give(launch);
   const ProcessEnd end(std::stoi(lines.Next()));
   driver->Give(Stop{launch.gang, base::Hours(1)});
@@ -214,8 +216,9 @@ TEST_F(SupervisorTest, WhatForksWithoutEndIsKilledWhole) {
   EXPECT_EQ(lines.Next(), "ready");
   driver->Give(Stop{launch.gang, base::Microseconds(0)});
   EXPECT_EQ(WaitForExit(launch.gang).kind, Kind::kStopped);
-  driver->Give(Forget{launch.gang});
-  for (const ProcessFacts& process : Descendants(getpid())) EXPECT_TRUE(process.IsDead());
+  const auto plan = ReadPlan({GangFolderPath(launch.gang)});
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(ProcessesWithVariable(InvocationVariable(*plan, 0)).empty());
 }
 
 TEST_F(SupervisorTest, AFloodOfOutputIsBounded) {
@@ -241,9 +244,9 @@ TEST_F(SupervisorTest, AFloodOfOutputIsBounded) {
 TEST_F(SupervisorTest, SignalsGoToMainProcessesOnly) {
   Lines lines(folder / "lines");
   const Launch launch = Script(1,
+                               "trap 'echo main > lines; exit 5' USR1;"
                                "sh -c 'trap \"echo child > lines\" USR1; echo ready > lines;"
-                               "while :; do read x < /dev/zero; done' & "
-                               "trap 'echo main > lines; kill $!; exit 5' USR1; wait");
+                               "sleep 1000 & wait; wait' & wait");
   driver->Give(launch);
   EXPECT_EQ(lines.Next(), "ready");
   driver->Give(Signal{launch.gang, "SIGNONE"});
@@ -286,7 +289,7 @@ TEST_F(SupervisorTest, OneFailedProcessEndsItsReplica) {
   Lines lines(folder / "lines");
   Launch launch = Script(1, "if [ $LOCAL_RANK = 1 ]; then read x < go; exit 9; fi;"
                             "trap 'echo told > lines; exit 0' TERM; echo ready > lines;"
-                            "while :; do read x < /dev/zero; done");
+                            "sleep 1000 & wait; wait");
   launch.groups[0].command.launch = model::Launch::kPerGpu;
   Lines go(folder / "go");
   driver->Give(launch);
@@ -369,7 +372,7 @@ TEST_F(SupervisorTest, RootsJobsAreRefusedUnlessAllowed) {
 
 TEST_F(SupervisorTest, AKeeperThatVanishesCostsOnlyItsRank) {
   Lines lines(folder / "lines");
-  const std::string script = "sh -c 'trap \"\" TERM; echo $$ > lines; while :; do read x < /dev/zero; done' & "
+  const std::string script = "sh -c 'trap \"\" TERM; echo $$ > lines; sleep 1000' & "
                              "echo $PPID > lines; wait";
   Launch launch = MakeLaunch(1, {Shell(script), Shell("read x < go; exit 4")});
   launch.replicas[1].node = launch.replicas[0].node;

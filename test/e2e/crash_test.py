@@ -26,9 +26,9 @@ CLIENTS = 4
 class Client(threading.Thread):
     """Submits until told to stop; notes what was acknowledged."""
 
-    def __init__(self, server, number, witness, stop):
+    def __init__(self, server, number, witness, up, stop):
         super().__init__(daemon=True)
-        self.server, self.number, self.witness, self.stop = server, number, witness, stop
+        self.server, self.number, self.witness, self.up, self.stop = server, number, witness, up, stop
         self.acknowledged = {}  # key -> job
 
     def run(self):
@@ -42,8 +42,8 @@ class Client(threading.Thread):
                     status, text = self.server.request("POST", "/v1/jobs", body,
                                                        {"Idempotency-Key": key, "Content-Type": "application/json"})
                 except (OSError, http.client.HTTPException):
-                    os.sched_yield()
-                    continue  # the server is away; the same key again
+                    self.up.wait()
+                    continue  # the server was away; the same key again
                 if status == 201:
                     self.acknowledged[key] = json.loads(text)["jobs"][0]["id"]
                     break
@@ -51,12 +51,14 @@ class Client(threading.Thread):
             turn += 1
 
 
-def crash(server, points, rng):
+def crash(server, points, rng, up):
     for _ in range(points):
         # Load, for a random while: the point of the kill is what is being varied.
         time.sleep(rng.random() * 0.1)
+        up.clear()
         server.kill()
         server.start()
+        up.set()
 
 
 def main():
@@ -71,11 +73,12 @@ def main():
         os.mkfifo(fifo)
         long_job = server.submit(job(["/bin/sh", "-c", f"read line < {fifo}"], gpu=4, name="long"))
         server.wait(long_job, "running")
-        stop = threading.Event()
-        clients = [Client(server, i, witness, stop) for i in range(CLIENTS)]
+        up, stop = threading.Event(), threading.Event()
+        up.set()
+        clients = [Client(server, i, witness, up, stop) for i in range(CLIENTS)]
         for client in clients:
             client.start()
-        crash(server, points, rng)
+        crash(server, points, rng, up)
         stop.set()
         for client in clients:
             client.join()

@@ -137,6 +137,39 @@ class Server:
         finally:
             connection.close()
 
+    def next_event(self, number):
+        """Returns when something happened to the job since the last call (or at once, the first time)."""
+        self._seen = getattr(self, "_seen", {})
+        if number not in self._seen:
+            self._seen[number] = 0
+            return
+        connection = UnixConnection(str(self.socket))
+        try:
+            connection.request("GET", f"/v1/events?job={number}&after={self._seen[number]}")
+            stream = connection.getresponse()
+            while True:
+                line = stream.readline().decode()
+                if line.startswith("id:"):
+                    self._seen[number] = int(line[3:])
+                    return
+        finally:
+            connection.close()
+
+    def wait_for_log(self, number, text, attempt, rank=0):
+        """Follows a rank's output until `text` is in it."""
+        connection = UnixConnection(str(self.socket))
+        try:
+            connection.request("GET", f"/v1/jobs/{number}/logs/stream?attempt={attempt}&rank={rank}&offset=0")
+            stream = connection.getresponse()
+            seen = ""
+            while text not in seen:
+                line = stream.readline().decode()
+                assert line, f"the log ended without {text!r}: {seen}"
+                if line.startswith("data:"):
+                    seen += json.loads(line[5:]).get("text", "")
+        finally:
+            connection.close()
+
     # --- command line
     def run(self, *arguments, text=None, check=True, cwd=None, env=None):
         """A command line as a person gives it; its process once it has ended."""

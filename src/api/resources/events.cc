@@ -102,16 +102,16 @@ std::uint64_t NewestId(const Events& events) {
 
 }  // namespace
 
-void ListJobEvents(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ListJobEvents(server::Front& front, const HttpRequest& request) {
   const base::Result<model::JobId> id = PathJob(request);
-  if (!id) return respond(Problem(id.error()));
+  if (!id) return Problem(id.error());
   const auto after = QueryCount(request, "after", {.fallback = 0});
   const auto limit = QueryCount(request, "limit", {.fallback = 100, .min = 1, .max = 1000});
   for (const auto* count : {&after, &limit}) {
-    if (!*count) return respond(Problem(count->error()));
+    if (!*count) return Problem(count->error());
   }
   const server::PicturePtr picture = front.Look();
-  if (!FindJob(*picture, *id)) return respond(Problem(NotFound(Format("job {}", id->value))));
+  if (!FindJob(*picture, *id)) return Problem(NotFound(Format("job {}", id->value)));
   const Events& events = picture->tables.events;
   Value rows = format::List();
   std::optional<std::uint64_t> next;
@@ -127,7 +127,7 @@ void ListJobEvents(server::Front& front, const HttpRequest& request, Respond res
   Value list = format::Map();
   list.Add("events", std::move(rows));
   if (next) list.Add("next", format::Text(std::to_string(*next)));
-  respond(Json(list));
+  return Json(list);
 }
 
 StreamPart StreamEvents(server::Front& front, const HttpRequest& request,

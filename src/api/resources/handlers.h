@@ -3,41 +3,55 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "api/route.h"
 #include "server/front.h"
 
 namespace muster::api {
 
+/// Answers at once.
+using Reader = HttpResponse(server::Front& front, const HttpRequest& request);
+/// Answers when the server has.
 using Handler = void(server::Front& front, const HttpRequest& request, Respond respond);
 using Streamer = StreamPart(server::Front& front, const HttpRequest& request,
                             const std::string& cursor);
 
+/// A reader as a row of the table wants it.
+template <Reader* kRead>
+void Now(server::Front& front, const HttpRequest& request, Respond respond) {
+  std::move(respond)(kRead(front, request));
+}
+
 // jobs.cc
-Handler ListJobs, GetJob, ListAttempts;
+Reader ListJobs, GetJob, ListAttempts;
 // job_submit.cc
 Handler SubmitJobs;
 // job_acts.cc
 Handler CancelJob, HoldJob, ReleaseJob, RequeueJob, UpdateJob, CheckpointJob, ReportCheckpoint;
 // job_why.cc
-Handler ExplainJob;
+Reader ExplainJob;
 // logs.cc
-Handler ReadLog;
+Reader ReadLog;
 Streamer StreamLog;
 // events.cc
-Handler ListJobEvents;
+Reader ListJobEvents;
 Streamer StreamEvents;
 // nodes.cc
-Handler ListNodes, GetNode, SetNodeState, ReportHealth;
+Reader ListNodes, GetNode;
+Handler SetNodeState, ReportHealth;
 // topology.cc
-Handler GetTopology, GetInventory;
+Reader GetTopology, GetInventory;
 // queues.cc
-Handler ListQueues, GetPolicy, PutPolicy;
+Reader ListQueues, GetPolicy;
+Handler PutPolicy;
 // usage.cc
-Handler GetUsage, ListAudit;
+Reader GetUsage, ListAudit;
 // tokens.cc
-Handler ListTokens, CreateToken, RevokeToken;
+Reader ListTokens;
+Handler CreateToken, RevokeToken;
 // health.cc
-Handler GetOpenApi, GetHealth, GetReadiness, GetStatus, PauseStarts, GetMetrics;
+Reader GetOpenApi, GetHealth, GetReadiness, GetStatus, GetMetrics;
+Handler PauseStarts;
 
 }  // namespace muster::api

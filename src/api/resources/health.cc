@@ -37,19 +37,19 @@ Value PauseValue(const server::Picture& picture) {
 
 }  // namespace
 
-void GetOpenApi(server::Front&, const HttpRequest&, Respond respond) {
-  respond({.body = OpenApiDocument(Version())});
+HttpResponse GetOpenApi(server::Front&, const HttpRequest&) {
+  return {.body = OpenApiDocument(Version())};
 }
 
-void GetHealth(server::Front&, const HttpRequest&, Respond respond) { respond(StateAnswer("ok")); }
+HttpResponse GetHealth(server::Front&, const HttpRequest&) { return StateAnswer("ok"); }
 
-void GetReadiness(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse GetReadiness(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
-  if (picture->trouble.empty()) return respond(StateAnswer("ready"));
-  respond(Problem(base::Error{base::ErrorCode::kUnavailable, picture->trouble, ""}));
+  if (picture->trouble.empty()) return StateAnswer("ready");
+  return Problem(base::Error{base::ErrorCode::kUnavailable, picture->trouble, ""});
 }
 
-void GetStatus(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse GetStatus(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
   Value value = Map();
   value.Add("version", Text(std::string(Version())));
@@ -61,7 +61,7 @@ void GetStatus(server::Front& front, const HttpRequest&, Respond respond) {
   value.Add("nodes", NodeCountsValue(CountNodes(picture->view)));
   value.Add("devices", DeviceCountsValue(picture->view.Devices()));
   value.Add("pause", PauseValue(*picture));
-  respond(Json(value));
+  return Json(value);
 }
 
 void PauseStarts(server::Front& front, const HttpRequest& request, Respond respond) {
@@ -72,9 +72,9 @@ void PauseStarts(server::Front& front, const HttpRequest& request, Respond respo
                 std::move(respond));
 }
 
-void GetMetrics(server::Front& front, const HttpRequest&, Respond respond) {
-  respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-           .body = MetricsText(*front.Look(), Version())});
+HttpResponse GetMetrics(server::Front& front, const HttpRequest&) {
+  return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = MetricsText(*front.Look(), Version())};
 }
 
 }  // namespace muster::api

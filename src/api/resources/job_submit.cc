@@ -18,7 +18,6 @@ namespace muster::api {
 namespace {
 
 using base::Format;
-using base::Quote;
 using format::Map;
 using format::Text;
 using format::Value;

@@ -113,13 +113,13 @@ Value WhyValue(const server::Picture& picture, const JobCard& card) {
   return out;
 }
 
-void ExplainJob(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ExplainJob(server::Front& front, const HttpRequest& request) {
   const base::Result<model::JobId> id = PathJob(request);
-  if (!id) return respond(Problem(id.error()));
+  if (!id) return Problem(id.error());
   const server::PicturePtr picture = front.Look();
   const auto card = FindJob(*picture, *id);
-  if (!card) return respond(Problem(NotFound(base::Format("job {}", id->value))));
-  respond(Json(WhyValue(*picture, *card)));
+  if (!card) return Problem(NotFound(base::Format("job {}", id->value)));
+  return Json(WhyValue(*picture, *card));
 }
 
 }  // namespace muster::api

@@ -105,11 +105,11 @@ base::Result<Paging> ReadPaging(const HttpRequest& request) {
 
 }  // namespace
 
-void ListJobs(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ListJobs(server::Front& front, const HttpRequest& request) {
   const base::Result<Filter> filter = ReadFilter(request);
-  if (!filter) return respond(Problem(filter.error()));
+  if (!filter) return Problem(filter.error());
   const base::Result<Paging> paging = ReadPaging(request);
-  if (!paging) return respond(Problem(paging.error()));
+  if (!paging) return Problem(paging.error());
   const server::PicturePtr picture = front.Look();
   Value rows = format::List();
   // A page ends before the job that it has no room for: that is where the next one begins, whatever
@@ -124,30 +124,30 @@ void ListJobs(server::Front& front, const HttpRequest& request, Respond respond)
   Value list = format::Map();
   list.Add("jobs", std::move(rows));
   if (next) list.Add("next", format::Text(std::to_string(*next)));
-  respond(Json(list));
+  return Json(list);
 }
 
-void GetJob(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse GetJob(server::Front& front, const HttpRequest& request) {
   const base::Result<model::JobId> id = PathJob(request);
-  if (!id) return respond(Problem(id.error()));
+  if (!id) return Problem(id.error());
   const server::PicturePtr picture = front.Look();
   const auto card = FindJob(*picture, *id);
-  if (!card) return respond(Problem(NotFound(base::Format("job {}", id->value))));
-  respond(Json(JobValue(*picture, *card, request.caller)));
+  if (!card) return Problem(NotFound(base::Format("job {}", id->value)));
+  return Json(JobValue(*picture, *card, request.caller));
 }
 
-void ListAttempts(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ListAttempts(server::Front& front, const HttpRequest& request) {
   const base::Result<model::JobId> id = PathJob(request);
-  if (!id) return respond(Problem(id.error()));
+  if (!id) return Problem(id.error());
   const auto only = QueryCount(request, "attempt", {.fallback = 0});
   const auto first = QueryCount(request, "first", {.fallback = 0});
   const auto limit = QueryCount(request, "limit", {.fallback = 1000, .min = 1, .max = 1000});
   for (const auto* count : {&only, &first, &limit}) {
-    if (!*count) return respond(Problem(count->error()));
+    if (!*count) return Problem(count->error());
   }
   const server::PicturePtr picture = front.Look();
   const auto card = FindJob(*picture, *id);
-  if (!card) return respond(Problem(NotFound(base::Format("job {}", id->value))));
+  if (!card) return Problem(NotFound(base::Format("job {}", id->value)));
   const RankWindow window{.first = static_cast<std::size_t>(*first),
                           .limit = static_cast<std::size_t>(*limit)};
   Value attempts = format::List();
@@ -159,7 +159,7 @@ void ListAttempts(server::Front& front, const HttpRequest& request, Respond resp
   }
   Value list = format::Map();
   list.Add("attempts", std::move(attempts));
-  respond(Json(list));
+  return Json(list);
 }
 
 }  // namespace muster::api

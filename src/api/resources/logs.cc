@@ -204,24 +204,24 @@ StreamPart ReadPieces(server::Front& front, const JobCard& card, std::int32_t ra
 
 }  // namespace
 
-void ReadLog(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ReadLog(server::Front& front, const HttpRequest& request) {
   const base::Result<LogQuery> query = ReadQuery(request);
-  if (!query) return respond(Problem(query.error()));
+  if (!query) return Problem(query.error());
   const server::PicturePtr picture = front.Look();
   const base::Result<JobCard> card = FindReadable(*picture, request, query->job);
-  if (!card) return respond(Problem(card.error()));
+  if (!card) return Problem(card.error());
   const model::Attempt latest = LatestAttempt(*card);
   if (latest.value == 0)
-    return respond(Problem(NotFound(Format("output: job {} was never started", query->job.value))));
+    return Problem(NotFound(Format("output: job {} was never started", query->job.value)));
   const base::Result<driver::LogRequest> log = ToLogRequest(front, *query, latest);
-  if (!log) return respond(Problem(log.error()));
+  if (!log) return Problem(log.error());
   base::Result<driver::LogChunk> chunk = front.ReadLog(*log);
-  if (!chunk) return respond(Problem(chunk.error()));
-  respond({.content_type = "application/octet-stream",
-           .body = std::move(chunk->bytes),
-           .headers = {{"X-Log-Attempt", std::to_string(log->attempt.value)},
-                       {"X-Log-Offset", std::to_string(chunk->offset)},
-                       {"X-Log-End", std::to_string(chunk->end)}}});
+  if (!chunk) return Problem(chunk.error());
+  return {.content_type = "application/octet-stream",
+          .body = std::move(chunk->bytes),
+          .headers = {{"X-Log-Attempt", std::to_string(log->attempt.value)},
+                      {"X-Log-Offset", std::to_string(chunk->offset)},
+                      {"X-Log-End", std::to_string(chunk->end)}}};
 }
 
 StreamPart StreamLog(server::Front& front, const HttpRequest& request, const std::string& cursor) {

@@ -159,17 +159,16 @@ Value DetailValue(const server::Picture& picture, model::NodeId id, const engine
 
 }  // namespace
 
-void ListNodes(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ListNodes(server::Front& front, const HttpRequest& request) {
   const auto limit = QueryCount(request, "limit", {.fallback = 1000, .min = 1, .max = 1000});
   const auto cursor = QueryCount(request, "cursor", {.fallback = 0, .max = UINT32_MAX});
   for (const auto* count : {&limit, &cursor}) {
-    if (!*count) return respond(Problem(count->error()));
+    if (!*count) return Problem(count->error());
   }
   std::set<model::NodeState> states;
   for (const std::string_view name : QueryParts(request, "state")) {
     const auto state = ParseNodeState(name);
-    if (!state)
-      return respond(Problem(Invalid(Format("query parameter state: no state {}", Quote(name)))));
+    if (!state) return Problem(Invalid(Format("query parameter state: no state {}", Quote(name))));
     states.insert(*state);
   }
   const server::PicturePtr picture = front.Look();
@@ -187,15 +186,15 @@ void ListNodes(server::Front& front, const HttpRequest& request, Respond respond
   Value list = Map();
   list.Add("nodes", std::move(nodes));
   if (next) list.Add("next", Text(std::to_string(*next)));
-  respond(Json(list));
+  return Json(list);
 }
 
-void GetNode(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse GetNode(server::Front& front, const HttpRequest& request) {
   const std::string& name = PathText(request, "name");
   const server::PicturePtr picture = front.Look();
   const auto id = picture->view.FindNode(name);
-  if (!id) return respond(Problem(NotFound("node " + Quote(name))));
-  respond(Json(DetailValue(*picture, *id, picture->view.Node(*id))));
+  if (!id) return Problem(NotFound("node " + Quote(name)));
+  return Json(DetailValue(*picture, *id, picture->view.Node(*id)));
 }
 
 void SetNodeState(server::Front& front, const HttpRequest& request, Respond respond) {

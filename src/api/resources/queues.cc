@@ -38,7 +38,7 @@ Value QueueValue(std::string_view name, const model::QueuePolicy* rules, const P
 
 }  // namespace
 
-void ListQueues(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse ListQueues(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
   const engine::View& view = picture->view;
   const JobCounts counts = CountJobs(*picture);
@@ -65,10 +65,10 @@ void ListQueues(server::Front& front, const HttpRequest&, Respond respond) {
   }
   Value list = Map();
   list.Add("queues", std::move(queues));
-  respond(Json(list));
+  return Json(list);
 }
 
-void GetPolicy(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse GetPolicy(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
   const auto& text = picture->tables.policy_text;
   const std::string given = text == nullptr ? "" : *text;
@@ -77,7 +77,7 @@ void GetPolicy(server::Front& front, const HttpRequest&, Respond respond) {
   value.Add("text", Text(given.empty() ? format::WriteYaml(document) : given));
   value.Add("isDefault", Flag(given.empty()));
   value.Add("document", std::move(document));
-  respond(Json(value));
+  return Json(value);
 }
 
 void PutPolicy(server::Front& front, const HttpRequest& request, Respond respond) {

@@ -42,7 +42,7 @@ base::Result<driver::Identity> AccountOf(const TokenWish& wish, const server::Ca
 
 }  // namespace
 
-void ListTokens(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse ListTokens(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
   Value tokens = format::List();
   for (const server::TokenCreated& token : *picture->tables.tokens) {
@@ -53,7 +53,7 @@ void ListTokens(server::Front& front, const HttpRequest&, Respond respond) {
   }
   Value list = format::Map();
   list.Add("tokens", std::move(tokens));
-  respond(Json(list));
+  return Json(list);
 }
 
 void CreateToken(server::Front& front, const HttpRequest& request, Respond respond) {

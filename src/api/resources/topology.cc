@@ -130,7 +130,7 @@ Value NodeCountsValue(const NodeCounts& counts) {
   return value;
 }
 
-void GetTopology(server::Front& front, const HttpRequest&, Respond respond) {
+HttpResponse GetTopology(server::Front& front, const HttpRequest&) {
   const server::PicturePtr picture = front.Look();
   const engine::View& view = picture->view;
   std::vector<std::string> levels;
@@ -139,10 +139,10 @@ void GetTopology(server::Front& front, const HttpRequest&, Respond respond) {
   Value value = Map();
   value.Add("levels", TextList(std::move(levels)));
   value.Add("root", Tree(view).Encode(view.level_count() - 1, 0));
-  respond(Json(value));
+  return Json(value);
 }
 
-void GetInventory(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse GetInventory(server::Front& front, const HttpRequest& request) {
   const server::PicturePtr picture = front.Look();
   const engine::View& view = picture->view;
   const std::string_view wanted = QueryText(request, "level");
@@ -153,8 +153,7 @@ void GetInventory(server::Front& front, const HttpRequest& request, Respond resp
     if (names.back() == wanted) level = i;
   }
   if (!wanted.empty() && level < 0)
-    return respond(
-        Problem(Invalid(Format("query parameter level: {}", format::NoSuchName(wanted, names)))));
+    return Problem(Invalid(Format("query parameter level: {}", format::NoSuchName(wanted, names))));
   const auto models = ModelsOf(view);
   Value value = Map();
   value.Add("at", TimeValue(picture->at));
@@ -172,7 +171,7 @@ void GetInventory(server::Front& front, const HttpRequest& request, Respond resp
     }
     value.Add("domains", std::move(domains));
   }
-  respond(Json(value));
+  return Json(value);
 }
 
 }  // namespace muster::api

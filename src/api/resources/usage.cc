@@ -98,11 +98,11 @@ Value AuditValue(std::size_t id, const server::AuditRecord& record) {
 
 }  // namespace
 
-void GetUsage(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse GetUsage(server::Front& front, const HttpRequest& request) {
   const base::Result<Chosen> chosen = ReadBy(request);
-  if (!chosen) return respond(Problem(chosen.error()));
+  if (!chosen) return Problem(chosen.error());
   const base::Result<Days> days = ReadDays(request);
-  if (!days) return respond(Problem(days.error()));
+  if (!days) return Problem(days.error());
   const server::PicturePtr picture = front.Look();
   Value value = Map();
   if (days->from != INT64_MIN) value.Add("from", Text(DayText(days->from)));
@@ -116,14 +116,14 @@ void GetUsage(server::Front& front, const HttpRequest& request, Respond respond)
   for (const auto& [group, row] : Sum(*picture->tables.usage, *days, *chosen))
     rows.items.push_back(RowValue(group, *chosen, row));
   value.Add("rows", std::move(rows));
-  respond(Json(value));
+  return Json(value);
 }
 
-void ListAudit(server::Front& front, const HttpRequest& request, Respond respond) {
+HttpResponse ListAudit(server::Front& front, const HttpRequest& request) {
   const auto limit = QueryCount(request, "limit", {.fallback = 100, .min = 1, .max = 1000});
   const auto cursor = QueryCount(request, "cursor", {.fallback = INT64_MAX});
   for (const auto* count : {&limit, &cursor}) {
-    if (!*count) return respond(Problem(count->error()));
+    if (!*count) return Problem(count->error());
   }
   const server::PicturePtr picture = front.Look();
   const auto& audit = picture->tables.audit;
@@ -141,7 +141,7 @@ void ListAudit(server::Front& front, const HttpRequest& request, Respond respond
   list.Add("entries", std::move(entries));
   if (row >= 0 && !audit.IsDropped(static_cast<std::size_t>(row)))
     list.Add("next", Text(std::to_string(row)));
-  respond(Json(list));
+  return Json(list);
 }
 
 }  // namespace muster::api

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "format/codec.h"
 #include "format/file.h"
-#include "format/parse.h"
+#include "format/yaml.h"
 
 namespace muster::cli {
 namespace {
@@ -67,7 +67,7 @@ const ServerContext* ClientConfig::Find(std::string_view name) const {
 }
 
 base::Checked<ClientConfig> ParseClientConfig(std::string_view text, const std::string& file) {
-  auto parsed = format::ParseText(text, file);
+  auto parsed = format::ParseYaml(text, file);
   if (!parsed) return parsed.error();
   if (parsed->documents.empty() || parsed->documents.front().kind == format::Value::Kind::kNull)
     return ClientConfig{};

@@ -84,8 +84,8 @@ base::Checked<std::unique_ptr<Connection>> Connection::Open(
       if (!answer) return answer.error();
       return std::make_unique<Connection>(*std::move(client), candidate.target.address);
     }
-    tried += Format("\n  {} ({}): {}", base::Printable(candidate.target.address), candidate.from,
-                    base::Printable(answer.error().message));
+    // The message begins with the address.
+    tried += Format("\n  {} ({})", base::Printable(answer.error().message), candidate.from);
   }
   return Error{ErrorCode::kUnavailable, tried, ""};
 }

@@ -9,6 +9,7 @@
 
 #include "cli/client/jobs.h"
 #include "cli/client/present.h"
+#include "cli/daemon/signals.h"
 #include "cli/inputs.h"
 #include "cli/render/top.h"
 #include "cli/verbs/all.h"
@@ -51,9 +52,11 @@ class Screen {
   }
 
   /// Waits for the next frame; true: whoever looks has seen enough.
-  bool WaitForQuit() const {
+  bool WaitForQuit() {
     pollfd keys{.fd = takes_keys_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
-    if (poll(&keys, 1, kRefreshMs) <= 0) return false;
+    const int ready = poll(&keys, 1, kRefreshMs);
+    if (signals_.Wait(0) != 0) return true;
+    if (ready <= 0) return false;
     constexpr char kCtrlC = 3;
     char key = 0;
     return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == kCtrlC;
@@ -61,6 +64,7 @@ class Screen {
 
  private:
   std::ostream& out_;
+  Signals signals_;  ///< so that who is told to end still leaves the terminal in order
   bool takes_keys_ = false;
   termios before_{};
 };

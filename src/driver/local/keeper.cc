@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/strings.h"
@@ -54,7 +55,7 @@ class Keeper {
     while (true) {
       ReadFailures();
       const bool has_children = Reap();
-      Decide();
+      Decide(has_children);
       if (!has_children && EveryMainEnded()) break;
       if (is_killing_ && has_children) KillRound();
       Wait();
@@ -147,7 +148,7 @@ class Keeper {
     }
   }
 
-  void Decide() {
+  void Decide(bool has_children) {
     const auto runs = [](const Main& main) {
       return !main.failure.IsOpen() && main.failure_text.empty();
     };
@@ -157,6 +158,9 @@ class Keeper {
       Report({.is_end = false});
     }
     if (EveryMainEnded() && !is_stopping_) is_killing_ = true;
+    // What a main process forked while it was told has nobody left who could tell it. Before that,
+    // what is new may be there to save its state.
+    if (is_stopping_ && !is_killing_ && has_children && EveryMainEnded()) Terminate();
     if (sibling_deadline_ && Clock::now() >= *sibling_deadline_) is_killing_ = true;
   }
 
@@ -164,8 +168,10 @@ class Keeper {
     return std::all_of(mains_.begin(), mains_.end(), [](const Main& m) { return m.has_ended; });
   }
 
+  /// Once to each process.
   void Terminate() {
     for (const ProcessFacts& process : Descendants(getpid())) {
+      if (process.IsDead() || !told_.emplace(process.pid, process.start).second) continue;
       SignalProcess(process, SIGTERM);
       SignalProcess(process, SIGCONT);  // one that is stopped could not obey
     }
@@ -262,6 +268,7 @@ class Keeper {
   bool is_killing_ = false;
   bool has_supervisor_ = true;
   std::optional<Clock::time_point> sibling_deadline_;
+  std::set<std::pair<pid_t, std::uint64_t>> told_;  ///< to terminate: number and start
   milliseconds pause_ = kLeastPause;
 };
 

@@ -190,11 +190,7 @@ void LocalDriver::Watcher::Post(std::function<void()> task) {
 void LocalDriver::Watcher::Run() {
   LookAtAll(false);
   while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_closing_ && tasks_.empty()) return;
-    }
-    RunTasks();
+    if (!RunTasks()) return;
     if (wants_retry_) LookAtAll(true);
     if (on_orphans_gone_ && std::none_of(gangs_.begin(), gangs_.end(), [](const auto& entry) {
           return entry.second.gang.IsAbandoned();
@@ -228,12 +224,13 @@ void LocalDriver::Watcher::Wait() {
   }
 }
 
-void LocalDriver::Watcher::RunTasks() {
+/// Runs what was posted. False: there is nothing more to come.
+bool LocalDriver::Watcher::RunTasks() {
   while (true) {
     std::function<void()> task;
     {
       const std::lock_guard lock(mutex_);
-      if (tasks_.empty()) return;
+      if (tasks_.empty()) return !is_closing_;
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }

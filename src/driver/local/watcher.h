@@ -55,7 +55,7 @@ class LocalDriver::Watcher {
   void Run();
   void Wait();
   int TimeoutMs() const;
-  void RunTasks();
+  bool RunTasks();
   void Post(std::function<void()> task);
   std::vector<GangId> TakeOver(const std::vector<Expected>& expected);
   void Take(const driver::Launch& launch);
