@@ -63,11 +63,13 @@ struct Launch {
   std::string job_name;
   Identity owner;
   std::vector<Group> groups;
-  std::vector<Replica> replicas;  ///< in rank order, group after group
-  std::string checkpoint_dir;     ///< of the job; the driver adds the attempt. Empty: none
-  std::string resume_from;        ///< the last accepted checkpoint. Empty: none
-  std::string api;                ///< where the server answers
-  std::string token;              ///< for this attempt alone
+  std::vector<Replica> replicas;    ///< in rank order, group after group
+  std::string checkpoint_dir;       ///< of the job; the driver adds the attempt. Empty: none
+  std::string checkpoint_signal;    ///< asks the job for a checkpoint: "SIGUSR1". Empty: none
+  base::Duration checkpoint_every;  ///< how often it should take one by itself; 0: not said
+  std::string resume_from;          ///< the last accepted checkpoint. Empty: none
+  std::string api;                  ///< where the server answers
+  std::string token;                ///< for this attempt alone
 };
 
 /// Every process of the gang is to end: a polite signal, and what is left after `grace` is killed.

@@ -191,7 +191,11 @@ driver::Launch Server::MakeLaunch(model::JobId job) const {
                                  .memory = placed.memory});
     }
   }
-  if (now.request->checkpoint) launch.checkpoint_dir = now.request->checkpoint->dir;
+  if (const auto& checkpoint = now.request->checkpoint) {
+    launch.checkpoint_dir = checkpoint->dir;
+    launch.checkpoint_signal = checkpoint->on_signal;
+    launch.checkpoint_every = checkpoint->every;
+  }
   if (record.checkpoint != nullptr) launch.resume_from = record.checkpoint->path;
   if (options_.attempt_token) launch.token = options_.attempt_token(launch.gang);
   return launch;

@@ -317,7 +317,7 @@ TEST(Pause, ShowsWhereverOneLooks) {
   EXPECT_EQ(Get(status, "pause.paused"), "true");
   EXPECT_EQ(Get(status, "pause.reason"), "oli: new switch");
   EXPECT_EQ(Get(status, "jobs.waiting"), "1");
-  EXPECT_THAT(Get(api.Get("/v1/jobs/1/why"), "summary"), HasSubstr("by oli: new switch"));
+  EXPECT_THAT(Get(api.Get("/v1/jobs/1/why"), "summary"), HasSubstr("(oli: new switch)"));
   api.Json({.method = "POST",
             .target = "/v1/pause",
             .body = R"({"paused": false})",

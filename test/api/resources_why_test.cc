@@ -236,7 +236,7 @@ const WhyCase kWaiting[] = {
        t.story.why.binding = {ReasonCode::kStartsPaused, 0};
        t.story.pause = {.paused = true, .reason = "root: new switch", .since = kNoon};
      },
-     "Starts are paused since 2026-01-31T12:00:00.000Z by root: new switch: nothing that waits is "
+     "Starts are paused since 2026-01-31T12:00:00.000Z (root: new switch): nothing that waits is "
      "started."},
     {"never, nothing fits",
      [](Teller& t) {

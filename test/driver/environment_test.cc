@@ -101,31 +101,42 @@ TEST(Environment, PerGpu) {
 }
 
 TEST(Environment, WithoutDevicesTheListIsEmptyNotMissing) {
-  EXPECT_THAT(Of(ThreeRanks(model::Launch::kPerReplica), {.rank = 2}),
-              testing::IsSupersetOf({"CUDA_VISIBLE_DEVICES=", "PET_NPROC_PER_NODE=1",
-                                     "MUSTER_TASK=helper", "MUSTER_NODE_RANK=0",
-                                     "MUSTER_INVOCATION=00ff-0"}));
+  EXPECT_THAT(
+      Of(ThreeRanks(model::Launch::kPerReplica), {.rank = 2}),
+      testing::IsSupersetOf({"CUDA_VISIBLE_DEVICES=", "PET_NPROC_PER_NODE=1", "MUSTER_TASK=helper",
+                             "MUSTER_NODE_RANK=0", "MUSTER_INVOCATION=00ff-0"}));
 }
 
 TEST(Environment, WhatIsGivenOnlyWhereItIsSet) {
   Plan plan = ThreeRanks(model::Launch::kPerReplica);
   plan.launch.checkpoint_dir = "/data/ckpt";
+  plan.launch.checkpoint_signal = "SIGUSR1";
+  plan.launch.checkpoint_every = base::Microseconds(90'300'000);
   plan.launch.resume_from = "/data/ckpt/2/step-9";
   plan.launch.api = "unix:/run/muster.sock";
   plan.launch.token = "t";
-  EXPECT_THAT(Of(plan, {}),
-              testing::IsSupersetOf({"MUSTER_CHECKPOINT_DIR=/data/ckpt/3",
-                                     "MUSTER_RESUME_FROM=/data/ckpt/2/step-9",
-                                     "MUSTER_API=unix:/run/muster.sock", "MUSTER_TOKEN=t"}));
+  EXPECT_THAT(
+      Of(plan, {}),
+      testing::IsSupersetOf(
+          {"MUSTER_CHECKPOINT_DIR=/data/ckpt/3", "MUSTER_CHECKPOINT_SIGNAL=SIGUSR1",
+           "MUSTER_CHECKPOINT_EVERY_SECONDS=90.300000", "MUSTER_RESUME_FROM=/data/ckpt/2/step-9",
+           "MUSTER_API=unix:/run/muster.sock", "MUSTER_TOKEN=t"}));
 }
 
 TEST(Environment, WhoWins) {
   Plan plan = ThreeRanks(model::Launch::kPerReplica);
-  plan.launch.groups[0].command.env = {
-      {"CUDA_VISIBLE_DEVICES", "7"}, {"LOCAL_RANK", "5"},        {"MASTER_PORT", "29500"},
-      {"MUSTER_INVOCATION", "other"}, {"MUSTER_RANK", "9"},      {"MUSTER_RESUME_FROM", "/stolen"},
-      {"NCCL_DEBUG", "INFO"},        {"OMP_NUM_THREADS", "4"},  {"PATH", "/opt/bin"},
-      {"PET_RDZV_ID", "old"},        {"RANK", "5"},             {"SHARED", "plain"}};
+  plan.launch.groups[0].command.env = {{"CUDA_VISIBLE_DEVICES", "7"},
+                                       {"LOCAL_RANK", "5"},
+                                       {"MASTER_PORT", "29500"},
+                                       {"MUSTER_INVOCATION", "other"},
+                                       {"MUSTER_RANK", "9"},
+                                       {"MUSTER_RESUME_FROM", "/stolen"},
+                                       {"NCCL_DEBUG", "INFO"},
+                                       {"OMP_NUM_THREADS", "4"},
+                                       {"PATH", "/opt/bin"},
+                                       {"PET_RDZV_ID", "old"},
+                                       {"RANK", "5"},
+                                       {"SHARED", "plain"}};
   const std::vector<std::string> environment =
       TaskEnvironment(plan, {}, Account(), {{"HOME", "/secret"}, {"SHARED", "hidden"}});
   EXPECT_THAT(environment,

@@ -28,6 +28,8 @@ Plan FullPlan() {
                                      .memory = base::Bytes::Of(1 << 30)},
                                     {.group = 0, .node = "n2"}},
                        .checkpoint_dir = "/c",
+                       .checkpoint_signal = "SIGUSR1",
+                       .checkpoint_every = base::Seconds(1),
                        .resume_from = "/r",
                        .api = "unix:/a",
                        .token = "t"},

@@ -26,8 +26,8 @@
 // POST /v1/jobs -> 201 Submitted {jobs: [{id, name}], repeated, notes}
 //   body: job documents, YAML (`---` between several) or JSON; header Idempotency-Key.
 //   with ?dryRun=true -> 200 Trial {jobs: [{name, outcome, summary, details}], notes}: nothing is
-//   submitted; each job is judged by itself. outcome: placed (there is room now) | not-now | never
-//   | search-ended
+//   submitted; each of at most 32 jobs is judged by itself, behind those that wait already. outcome:
+//   placed (there is room now) | not-now | never | search-ended
 // GET /v1/jobs/{id} -> Job: JobRow with
 //   {owner: {user, uid, gid}, notBefore?, level?, document, envHidden?, attempts: [Attempt],
 //    checkpoint?: {step, path, at, attempt}}
@@ -46,8 +46,8 @@
 //   ranks   [{rank, group, node, devices: [index], cpu, memory}]
 // GET /v1/jobs/{id}/why -> JobWhy
 //   {id, state, asOf, summary, details: [text], reason, outcome?, group?, level?, bestDomain?,
-//    wanted?, have?, causes?: [{code, text, nodes}], position?, ahead?, nextRelax?, nodes?: [name],
-//    failure?}
+//    wanted?, have?, causes?: [{code, text, nodes}], position?, ahead?, nextRelax?: {at, level?},
+//    nodes?: [name], failure?}
 //   summary is one sentence; details are more of them, in the order to be read. outcome and what
 //   follows it up to nextRelax are of waiting jobs: placed | not-now | never | search-ended. have
 //   of `wanted` replicas fit in bestDomain, a domain of `level`; causes count nodes without room

@@ -181,8 +181,9 @@ std::string RoomSentence(const Story& story) {
 
 std::string PauseText(const server::PauseRecord& pause) {
   if (!pause.paused) return "Starts are paused: nothing that waits is started.";
-  return Format("Starts are paused since {}{}{}: nothing that waits is started.",
-                TimeText(pause.since), pause.reason.empty() ? "" : " by ", pause.reason);
+  const std::string reason = pause.reason.empty() ? "" : Format(" ({})", pause.reason);
+  return Format("Starts are paused since {}{}: nothing that waits is started.",
+                TimeText(pause.since), reason);
 }
 
 std::string WaitingSummary(const Story& story) {

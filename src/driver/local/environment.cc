@@ -50,8 +50,8 @@ void SetWorld(Variables& variables, const Plan& plan, TaskPlace place) {
   variables["MASTER_ADDR"] = plan.master_address;
   variables["MASTER_PORT"] = Text(plan.master_port);
   variables["PET_RDZV_ENDPOINT"] = base::Format("{}:{}", plan.master_address, plan.master_port);
-  variables["PET_RDZV_ID"] = base::Format("{}-{}", plan.launch.gang.job.value,
-                                          plan.launch.gang.attempt.value);
+  variables["PET_RDZV_ID"] =
+      base::Format("{}-{}", plan.launch.gang.job.value, plan.launch.gang.attempt.value);
   // Left over from a job document, these would send torchrun's workers to the wrong places.
   for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
     variables.erase(name);
@@ -90,6 +90,12 @@ void SetOrErase(Variables& variables, const std::string& name, const std::string
   }
 }
 
+/// "0.300000"; nothing for 0.
+std::string SecondsText(base::Duration span) {
+  if (span.IsZero()) return {};
+  return base::Format("{}.{:06}", span.value() / 1'000'000, span.value() % 1'000'000);
+}
+
 }  // namespace
 
 std::int32_t WorkersOf(const Plan& plan, std::int32_t rank) {
@@ -121,6 +127,8 @@ std::vector<std::string> TaskEnvironment(const Plan& plan, TaskPlace place,
   SetWorld(variables, plan, place);
   SetPlace(variables, plan, place);
   SetOrErase(variables, "MUSTER_CHECKPOINT_DIR", CheckpointFolder(launch));
+  SetOrErase(variables, "MUSTER_CHECKPOINT_SIGNAL", launch.checkpoint_signal);
+  SetOrErase(variables, "MUSTER_CHECKPOINT_EVERY_SECONDS", SecondsText(launch.checkpoint_every));
   SetOrErase(variables, "MUSTER_RESUME_FROM", launch.resume_from);
   SetOrErase(variables, "MUSTER_API", launch.api);
   SetOrErase(variables, "MUSTER_TOKEN", launch.token);

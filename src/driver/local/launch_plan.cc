@@ -39,10 +39,11 @@ base::Result<std::string> NewInvocation() {
 base::Status CheckOwner(const Identity& owner, bool allow_root) {
   const uid_t own = geteuid();
   if (own != 0 && owner.uid != own) {
-    return Error{ErrorCode::kNotAllowed,
-                 Format("a job of uid {} ({}) cannot be run: this server runs as uid {}, so it runs "
-                        "jobs of that account only; run the server as root to serve all",
-                        owner.uid, base::Quote(owner.user), own)};
+    return Error{
+        ErrorCode::kNotAllowed,
+        Format("a job of uid {} ({}) cannot be run: this server runs as uid {}, so it runs "
+               "jobs of that account only; run the server as root to serve all",
+               owner.uid, base::Quote(owner.user), own)};
   }
   if (own == 0 && owner.uid == 0 && !allow_root) {
     return Error{ErrorCode::kNotAllowed,
@@ -60,9 +61,10 @@ base::Status CheckVariables(const model::Labels& variables) {
                    Format("{} is no name of an environment variable", base::Quote(name))};
     }
     if (HasNul(value)) {
-      return Error{ErrorCode::kInvalid,
-                   Format("the environment variable {} has a NUL byte, which no process can be given",
-                          base::Quote(name))};
+      return Error{
+          ErrorCode::kInvalid,
+          Format("the environment variable {} has a NUL byte, which no process can be given",
+                 base::Quote(name))};
     }
   }
   return {};
@@ -85,8 +87,8 @@ base::Status CheckText(const Launch& launch) {
   for (const Group& group : launch.groups) {
     if (base::Status checked = CheckGroup(group); !checked) return checked;
   }
-  for (const std::string* text :
-       {&launch.checkpoint_dir, &launch.resume_from, &launch.api, &launch.token}) {
+  for (const std::string* text : {&launch.checkpoint_dir, &launch.checkpoint_signal,
+                                  &launch.resume_from, &launch.api, &launch.token}) {
     if (HasNul(*text)) {
       return Error{ErrorCode::kInvalid,
                    Format("{} has a NUL byte, which no process can be given", base::Quote(*text))};

@@ -55,7 +55,8 @@ template <class A>
 void Archive(A& a, StoredPlan& v) {
   Launch& launch = v.plan.launch;
   a(launch.gang.job, launch.gang.attempt, launch.job_name, launch.owner.uid, launch.owner.gid,
-    launch.owner.user, launch.checkpoint_dir, launch.resume_from, launch.api, launch.token);
+    launch.owner.user, launch.checkpoint_dir, launch.checkpoint_signal, launch.checkpoint_every,
+    launch.resume_from, launch.api, launch.token);
   a(v.plan.invocation, v.plan.boot_id, v.plan.master_address, v.plan.master_port, v.plan.nodes,
     v.plan.log_folder, v.plan.log_bytes_per_rank);
   a(v.groups, v.ranks, v.cgroups);
@@ -64,8 +65,7 @@ void Archive(A& a, StoredPlan& v) {
 /// Whether every index points at something; what else is in a plan is only handed on.
 bool IsWhole(const Plan& plan) {
   for (const Replica& replica : plan.launch.replicas) {
-    if (replica.group < 0 ||
-        static_cast<std::size_t>(replica.group) >= plan.launch.groups.size()) {
+    if (replica.group < 0 || static_cast<std::size_t>(replica.group) >= plan.launch.groups.size()) {
       return false;
     }
   }
@@ -80,7 +80,7 @@ bool IsWhole(const Plan& plan) {
 bool operator==(const Launch& a, const Launch& b) {
   const auto tie = [](const Launch& v) {
     return std::tie(v.gang, v.job_name, v.owner, v.groups, v.replicas, v.checkpoint_dir,
-                    v.resume_from, v.api, v.token);
+                    v.checkpoint_signal, v.checkpoint_every, v.resume_from, v.api, v.token);
   };
   return tie(a) == tie(b);
 }
@@ -105,9 +105,9 @@ base::Result<Plan> DecodePlan(const std::vector<std::uint8_t>& bytes) {
   std::uint32_t version = 0;
   reader(magic, version);
   if (reader.ok() && magic == kMagic && version != kVersion) {
-    return base::Error{base::ErrorCode::kInvalid,
-                       base::Format("a plan of version {}; this program knows version {}", version,
-                                    kVersion)};
+    return base::Error{
+        base::ErrorCode::kInvalid,
+        base::Format("a plan of version {}; this program knows version {}", version, kVersion)};
   }
   StoredPlan stored;
   reader(stored);
