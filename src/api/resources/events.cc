@@ -134,10 +134,12 @@ StreamPart StreamEvents(server::Front& front, const HttpRequest& request,
                         const std::string& cursor) {
   const base::Result<EventFilter> filter = ReadFilter(request);
   if (!filter) return ProblemPart(filter.error(), cursor);
+  const auto follow = request.query.find("follow");
+  const bool only_past = follow != request.query.end() && follow->second == "false";
   const server::PicturePtr picture = front.Look();
   const Events& events = picture->tables.events;
   const std::string_view from = StartOf(request, cursor);
-  if (from.empty()) return {.cursor = std::to_string(NewestId(events))};
+  if (from.empty()) return {.cursor = std::to_string(NewestId(events)), .end = only_past};
   const base::Result<std::int64_t> parsed = base::ParseCount(from);
   if (!parsed)
     return ProblemPart(Invalid(Format("{} is no id of an event", base::Quote(from))), cursor);
@@ -160,6 +162,7 @@ StreamPart StreamEvents(server::Front& front, const HttpRequest& request,
     ++sent;
   }
   part.cursor = std::to_string(after);
+  part.end = only_past && sent < kMostPerCall;
   return part;
 }
 

@@ -103,7 +103,8 @@
 //   kind    submitted | placed | running | stopping | requeued | ended | changed | checkpoint |
 //           node | pause | policy
 //   after (or Last-Event-ID): only later ones; 0: all that are kept; without: from now on. Where
-//   some between are kept no more: first an event `gap` {after, first?}.
+//   some between are kept no more: first an event `gap` {after, first?}. follow=false: ends after
+//   what there is already.
 // GET /v1/openapi.json, GET /healthz, GET /readyz (503 with why not), GET /metrics (Prometheus)
 #pragma once
 
