@@ -143,16 +143,17 @@ TEST(Events, LongTextIsCut) {
 }
 
 RC_GTEST_PROP(Orders, ThereAndBack, (std::int32_t number, std::int64_t grace_us)) {
-  for (const auto kind : {SupervisorOrder::Kind::kGo, SupervisorOrder::Kind::kStop,
-                          SupervisorOrder::Kind::kSignal}) {
+  for (const auto kind :
+       {SupervisorOrder::Kind::kGo, SupervisorOrder::Kind::kStop, SupervisorOrder::Kind::kSignal}) {
     const SupervisorOrder order{.kind = kind, .number = number, .grace_us = grace_us};
     RC_ASSERT(DecodeOrder(EncodeOrder(order)) == order);
   }
 }
 
 TEST(Orders, BytesNeverChange) {
-  EXPECT_EQ(EncodeOrder({.kind = SupervisorOrder::Kind::kStop, .number = 0x01020304, .grace_us = 0x0506}),
-            (std::array<std::uint8_t, 16>{2, 0, 0, 0, 4, 3, 2, 1, 6, 5, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(
+      EncodeOrder({.kind = SupervisorOrder::Kind::kStop, .number = 0x01020304, .grace_us = 0x0506}),
+      (std::array<std::uint8_t, 16>{2, 0, 0, 0, 4, 3, 2, 1, 6, 5, 0, 0, 0, 0, 0, 0}));
 }
 
 }  // namespace

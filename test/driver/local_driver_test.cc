@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,8 +112,8 @@ else:
 TEST_F(LocalDriverLife, AGangOfFourReducesANumber) {
   // A pipe on which rank 0 tells that it listens; each reader takes one line.
   const Lines port(folder / "port");
-  const Launch launch = MakeLaunch(1, std::vector(4, std::vector<std::string>{
-                                                         "python3", "-u", "-c", kReduce}));
+  const Launch launch =
+      MakeLaunch(1, std::vector(4, std::vector<std::string>{"python3", "-u", "-c", kReduce}));
   driver->Give(launch);
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(WaitForExit(launch.gang, rank), RankExit{}) << Log(launch.gang, rank);
@@ -138,9 +139,8 @@ TEST_F(LocalDriverLife, ALaunchAgainChangesNothing) {
 TEST_F(LocalDriverLife, WhatRunsIsAdopted) {
   const Launch launch = Waiting(1, 4);
   Begin(launch);
-  ASSERT_TRUE(seen->WaitFor([&](const Seen& now) {
-    return now.Started(launch.gang, 0) && now.Started(launch.gang, 3);
-  }));
+  ASSERT_TRUE(seen->WaitFor(
+      [&](const Seen& now) { return now.Started(launch.gang, 0) && now.Started(launch.gang, 3); }));
   Reopen();
   const GangId other{{9}, {2}};
   EXPECT_EQ(driver->Adopt({{.gang = launch.gang, .started = true}, {.gang = other}}),
@@ -152,6 +152,27 @@ TEST_F(LocalDriverLife, WhatRunsIsAdopted) {
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(WaitForExit(launch.gang, rank), (RankExit{.kind = Kind::kExited, .code = 6}));
   }
+}
+
+TEST_F(LocalDriverLife, ASignalToTheServersGroupDoesNotReachTasks) {
+  driver.reset();
+  const Launch launch = Waiting(1);
+  const pid_t server = fork();
+  if (server == 0) {
+    setpgid(0, 0);
+    Open();
+    driver->Give(launch);
+    if (WaitForStart(launch.gang)) kill(0, SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(server, &status, 0), server);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  lines->Next();
+  Open();
+  EXPECT_TRUE(driver->Adopt({{.gang = launch.gang, .started = true}}).empty());
+  Go("4");
+  EXPECT_EQ(WaitForExit(launch.gang), (RankExit{.kind = Kind::kExited, .code = 4}));
 }
 
 TEST_F(LocalDriverLife, EndsWhileAwayAreTold) {
@@ -176,17 +197,17 @@ TEST_F(LocalDriverLife, EndsWhileAwayAreTold) {
 TEST_F(LocalDriverLife, AVanishedSupervisorLosesItsRanksAndNothingOfThemRuns) {
   const Launch launch = Waiting(1, 2);
   Begin(launch);
-  std::vector<ProcessFacts> below = Descendants(SupervisorOf(launch.gang, 0));
-  ASSERT_GE(below.size(), 2U);  // keeper and task
-  const ProcessEnd task(below.back().pid);
-  kill(SupervisorOf(launch.gang, 0), SIGKILL);
+  const pid_t supervisor = SupervisorOf(launch.gang, 0);
+  std::vector<ProcessFacts> below = Descendants(supervisor);
+  std::erase_if(below, [&](const ProcessFacts& process) { return process.parent == supervisor; });
+  ASSERT_FALSE(below.empty());
+  kill(supervisor, SIGKILL);
   const RankExit exit = WaitForExit(launch.gang, 0);
   EXPECT_EQ(exit, (RankExit{.kind = Kind::kLost, .text = "the supervisor on this node vanished"}));
   for (const ProcessFacts& process : below) {
     const auto now = ReadProcess(process.pid);
     EXPECT_TRUE(!now || now->IsDead() || now->start != process.start);
   }
-  EXPECT_TRUE(task.Wait());
   Go("0");
   EXPECT_EQ(WaitForExit(launch.gang, 1), RankExit{});
 }
@@ -300,8 +321,9 @@ TEST_F(LocalDriverLife, WhereOneSupervisorCannotStartNoneDoes) {
   for (int rank = 0; rank < 3; ++rank) {
     const RankExit exit = WaitForExit(launch.gang, rank);
     EXPECT_EQ(exit.kind, Kind::kNotStarted);
-    EXPECT_EQ(exit.text, "the gang was not started: the supervisor of node \"virtual-1\" ended "
-                         "before it began: no luck");
+    EXPECT_EQ(exit.text,
+              "the gang was not started: the supervisor of node \"virtual-1\" ended "
+              "before it began: no luck");
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "ran"));
   EXPECT_FALSE(HasFolder(launch.gang));
@@ -313,8 +335,9 @@ TEST_F(LocalDriverLife, WithoutASupervisorProgramNothingStarts) {
   Open();
   const RankExit exit = RunToEnd(Script(1, "exit 0"));
   EXPECT_EQ(exit.kind, Kind::kNotStarted);
-  EXPECT_EQ(exit.text, "the gang was not started: cannot start the supervisor '/no/such/program': "
-                       "No such file or directory");
+  EXPECT_EQ(exit.text,
+            "the gang was not started: cannot start the supervisor '/no/such/program': "
+            "No such file or directory");
 }
 
 TEST_F(LocalDriverLife, WhatCannotBeWrittenDownDoesNotRun) {
@@ -339,8 +362,10 @@ TEST_F(LocalDriverLife, AGangThatWasStoppedBeforeItBeganNeverRuns) {
   driver.reset();
   // Supervisors begin only when told, so the stop is there first.
   std::ofstream(folder / "later") << "#!/bin/sh\n"
-                                     "read x < " + (folder / "go") + "\n"
-                                     "exec \"$MUSTER_TEST_SELF\" \"$@\"\n";
+                                     "read x < " +
+                                         (folder / "go") +
+                                         "\n"
+                                         "exec \"$MUSTER_TEST_SELF\" \"$@\"\n";
   std::filesystem::permissions(folder / "later", std::filesystem::perms::owner_all);
   setenv("MUSTER_TEST_SELF", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
   options.supervisor_command = {folder / "later", "supervise"};
@@ -348,6 +373,7 @@ TEST_F(LocalDriverLife, AGangThatWasStoppedBeforeItBeganNeverRuns) {
   const Launch launch = MakeLaunch(1, std::vector(2, Shell("touch ran")));
   driver->Give(launch);
   driver->Give(Stop{launch.gang, base::Hours(1)});
+  driver->Adopt({{.gang = launch.gang}});  // answered after both orders
   Go("1");
   Go("2");
   for (int rank = 0; rank < 2; ++rank) {
@@ -454,8 +480,9 @@ TEST_F(LocalDriverGroups, OutOfMemoryIsToldAsSuch) {
   launch.replicas[0] = {.node = "here", .memory = base::Bytes::Of(std::int64_t{64} << 20)};
   const RankExit exit = RunToEnd(launch);
   EXPECT_EQ(exit.kind, Kind::kOutOfMemory);
-  EXPECT_EQ(exit.text, "out of memory: 1 of its processes killed at the limit of 64Mi; the command "
-                       "ended with signal 9");
+  EXPECT_EQ(exit.text,
+            "out of memory: 1 of its processes killed at the limit of 64Mi; the command "
+            "ended with signal 9");
 }
 
 }  // namespace

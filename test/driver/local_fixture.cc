@@ -100,9 +100,7 @@ std::optional<RankExit> Seen::Exit(GangId gang, std::int32_t rank) const {
   return end->second;
 }
 
-bool Seen::Started(GangId gang, std::int32_t rank) const {
-  return started_.contains({gang, rank});
-}
+bool Seen::Started(GangId gang, std::int32_t rank) const { return started_.contains({gang, rank}); }
 
 LocalDriverTest::LocalDriverTest() {
   options.state_dir = folder / "state";

@@ -19,8 +19,7 @@ namespace {
 constexpr std::int64_t kLimit = 8192;  // two segments of 4096
 
 std::string Read(const std::string& folder, std::uint64_t offset, std::size_t most = 65536) {
-  const auto chunk =
-      ReadRankLog(folder, {.rank = 0, .offset = offset, .max_bytes = most});
+  const auto chunk = ReadRankLog(folder, {.rank = 0, .offset = offset, .max_bytes = most});
   return chunk ? chunk->bytes : chunk.error().message;
 }
 

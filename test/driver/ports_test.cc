@@ -21,8 +21,7 @@ TEST(Ports, GoRoundAndRestAfterUse) {
   const auto none = leases.Lease();
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, base::ErrorCode::kExhausted);
-  EXPECT_EQ(none.error().message,
-            "no port is free between 100 and 102; widen the range of ports");
+  EXPECT_EQ(none.error().message, "no port is free between 100 and 102; widen the range of ports");
 }
 
 TEST(Ports, OnesInUseAndRestoredOnesArePassedOver) {

@@ -64,26 +64,35 @@ TEST_F(SupervisorTest, WhatCannotBeRunSaysWhy) {
   };
   const std::string here = folder.path();
   const std::vector<Case> cases{
-      {"no such command", {.command = {"no-such-command"}, .workdir = here},
+      {"no such command",
+       {.command = {"no-such-command"}, .workdir = here},
        "cannot run 'no-such-command': no such command in PATH (/usr/local/sbin:"},
-      {"no such path", {.command = {"/no/such/path"}, .workdir = here},
+      {"no such path",
+       {.command = {"/no/such/path"}, .workdir = here},
        "cannot run '/no/such/path': No such file or directory"},
-      {"not executable", {.command = {"./plain"}, .workdir = here},
+      {"not executable",
+       {.command = {"./plain"}, .workdir = here},
        "cannot run './plain': Permission denied"},
-      {"no program", {.command = {"./no-head"}, .workdir = here},
+      {"no program",
+       {.command = {"./no-head"}, .workdir = here},
        "cannot run './no-head': Exec format error; a script needs a first line such as #!/bin/sh"},
       {"nothing", {.workdir = here}, "there is no command to run"},
-      {"no workdir", {.command = {"true"}, .workdir = here + "/missing"},
+      {"no workdir",
+       {.command = {"true"}, .workdir = here + "/missing"},
        "cannot enter the working directory '" + here + "/missing': No such file or directory"},
-      {"workdir is a file", {.command = {"true"}, .workdir = here + "/plain"},
+      {"workdir is a file",
+       {.command = {"true"}, .workdir = here + "/plain"},
        "cannot enter the working directory '" + here + "/plain': Not a directory"},
       {"no secret",
        {.command = {"true"}, .secret_env = {{"KEY", here + "/secret"}}, .workdir = here},
-       "cannot read '" + here + "/secret' for the secret variable 'KEY': No such file or directory"},
+       "cannot read '" + here +
+           "/secret' for the secret variable 'KEY': No such file or directory"},
       {"a NUL", {.command = {"echo", std::string("a\0b", 3)}, .workdir = here}, "has a NUL byte"},
-      {"bad name", {.command = {"true"}, .env = {{"A=B", "c"}}, .workdir = here},
+      {"bad name",
+       {.command = {"true"}, .env = {{"A=B", "c"}}, .workdir = here},
        "\"A=B\" is no name of an environment variable"},
-      {"too large", {.command = {"true", std::string(200'000, 'x')}, .workdir = here},
+      {"too large",
+       {.command = {"true", std::string(200'000, 'x')}, .workdir = here},
        "cannot run '/usr/bin/true': Argument list too long; arguments and environment together"},
   };
   std::uint32_t job = 0;
@@ -120,9 +129,10 @@ TEST_F(SupervisorTest, AMegabyteOfEnvironmentArrives) {
 }
 
 TEST_F(SupervisorTest, ATaskStartsClean) {
-  const Launch launch = Script(
-      1, "umask; ls /proc/self/fd | tr '\\n' ' '; grep -E 'NoNewPrivs|SigBlk|SigIgn' /proc/self/status;"
-         "ps -o sid= -p $$ | tr -d ' ' > sid; echo $$ > pid; cat");
+  const Launch launch = Script(1,
+                               "umask; ls /proc/self/fd | tr '\\n' ' '; grep -E "
+                               "'NoNewPrivs|SigBlk|SigIgn' /proc/self/status;"
+                               "ps -o sid= -p $$ | tr -d ' ' > sid; echo $$ > pid; cat");
   EXPECT_EQ(RunToEnd(launch), RankExit{});
   EXPECT_EQ(Log(launch.gang),
             "0022\n0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nNoNewPrivs:\t1\n");
@@ -160,8 +170,7 @@ TEST_F(SupervisorTest, StopIsPoliteFirst) {
 
 TEST_F(SupervisorTest, WhatAShellLeavesBehindMayUseItsGrace) {
   Lines lines(folder / "lines");
-  const Launch launch = Script(
-      1, "python3 -c '" + std::string(kSavesOnTerm) + "'; echo over");
+  const Launch launch = Script(1, "python3 -c '" + std::string(kSavesOnTerm) + "'; echo over");
   driver->Give(launch);
   EXPECT_EQ(lines.Next(), "ready");
   driver->Give(Stop{launch.gang, base::Hours(1)});
@@ -171,8 +180,7 @@ TEST_F(SupervisorTest, WhatAShellLeavesBehindMayUseItsGrace) {
 
 TEST_F(SupervisorTest, WhoDoesNotObeyIsKilledAfterItsGrace) {
   Lines lines(folder / "lines");
-  const Launch launch =
-      Script(1, "trap '' TERM; echo $$ > lines; sleep 1000");
+  const Launch launch = Script(1, "trap '' TERM; echo $$ > lines; sleep 1000");
   driver->Give(launch);
   const ProcessEnd end(std::stoi(lines.Next()));
   driver->Give(Stop{launch.gang, base::Hours(1)});
@@ -271,7 +279,8 @@ TEST_F(SupervisorTest, SecretsAreReadAtStartAndWrittenNowhere) {
 }
 
 TEST_F(SupervisorTest, PerGpuRunsOneProcessADevice) {
-  Launch launch = Script(1, "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE > lines; read x < go");
+  Launch launch =
+      Script(1, "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE > lines; read x < go");
   launch.groups[0].command.launch = model::Launch::kPerGpu;
   launch.replicas.push_back(launch.replicas[0]);
   launch.replicas[1].node = "virtual-1";
@@ -290,9 +299,10 @@ TEST_F(SupervisorTest, PerGpuRunsOneProcessADevice) {
 
 TEST_F(SupervisorTest, OneFailedProcessEndsItsReplica) {
   Lines lines(folder / "lines");
-  Launch launch = Script(1, "if [ $LOCAL_RANK = 1 ]; then read x < go; exit 9; fi;"
-                            "trap 'echo told > lines; exit 0' TERM; echo ready > lines;"
-                            "sleep 1000 & wait; wait");
+  Launch launch = Script(1,
+                         "if [ $LOCAL_RANK = 1 ]; then read x < go; exit 9; fi;"
+                         "trap 'echo told > lines; exit 0' TERM; echo ready > lines;"
+                         "sleep 1000 & wait; wait");
   launch.groups[0].command.launch = model::Launch::kPerGpu;
   Lines go(folder / "go");
   driver->Give(launch);
@@ -327,7 +337,8 @@ TEST_F(SupervisorTest, JobsRunAsTheirOwner) {
   const std::string hidden = folder / "hidden";
   std::ofstream(hidden) << "x";
   std::filesystem::permissions(hidden, std::filesystem::perms::owner_read);
-  Launch launch = Script(1, "id -u; id -G; echo $HOME; echo $USER; cat hidden; touch made; kill -9 $PPID");
+  Launch launch =
+      Script(1, "id -u; id -G; echo $HOME; echo $USER; cat hidden; touch made; kill -9 $PPID");
   launch.owner = Nobody();
   EXPECT_EQ(RunToEnd(launch).kind, Kind::kExited);
   const std::string log = Log(launch.gang);
@@ -375,8 +386,9 @@ TEST_F(SupervisorTest, RootsJobsAreRefusedUnlessAllowed) {
 
 TEST_F(SupervisorTest, AKeeperThatVanishesCostsOnlyItsRank) {
   Lines lines(folder / "lines");
-  const std::string script = "sh -c 'trap \"\" TERM; echo $$ > lines; sleep 1000' & "
-                             "echo $PPID > lines; wait";
+  const std::string script =
+      "sh -c 'trap \"\" TERM; echo $$ > lines; sleep 1000' & "
+      "echo $PPID > lines; wait";
   Launch launch = MakeLaunch(1, {Shell(script), Shell("read x < go; exit 4")});
   launch.replicas[1].node = launch.replicas[0].node;
   Lines go(folder / "go");

@@ -51,11 +51,11 @@ class FrameworksTest(unittest.TestCase):
                    checkpoint={"every": "300ms", "onSignal": "SIGUSR1", "grace": "20s",
                                "dir": str(self.server.folder / "checkpoints")}, **spec)
 
-    def wait_for_checkpoint(self, number):
-        """The job once it has reported one."""
+    def wait_for_checkpoint(self, number, step=0):
+        """The job once it has reported one of `step` or later."""
         while True:
             now = self.server.job(number)
-            if "checkpoint" in now:
+            if "checkpoint" in now and now["checkpoint"]["step"] >= step:
                 return now
             self.assertNotIn(now["state"], ENDED, self.server.run("logs", number).stdout)
             self.server.next_event(number)
@@ -73,7 +73,7 @@ class FrameworksTest(unittest.TestCase):
     @unittest.skipUnless(HAS_TORCH, "no python3-torch here")
     def test_ddp_goes_on_after_a_requeue(self):
         number = self.server.submit(self.ddp(1_000_000))
-        before = self.wait_for_checkpoint(number)
+        before = self.wait_for_checkpoint(number, step=50)
         self.server.run("requeue", number)
         while self.server.job(number)["attempt"] < 2 or self.server.job(number)["state"] != "running":
             self.server.next_event(number)

@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +19,31 @@ import tempfile
 BINARY = os.environ["MUSTER_BINARY"]
 DEADLINE_S = 60
 ENDED = {"completed", "failed", "cancelled", "timed-out"}
+
+
+# Waits for the end of its input, which comes however the test ends, then ends every process that names the folder.
+REAPER = """
+import os, pathlib, shutil, signal, sys
+sys.stdin.read()
+folder = sys.argv[1].encode()
+for _ in range(10):
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            text = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if folder in text and int(process.name) != os.getpid():
+            found.append(int(process.name))
+    for pid in found:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    if not found:
+        break
+shutil.rmtree(folder, ignore_errors=True)
+"""
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -45,6 +69,8 @@ class Server:
         self.options = ["--virtual", virtual, "--allow-root", *options]
         self.process = None
         self.log = open(self.folder / "server.log", "ab+")
+        self.reaper = subprocess.Popen([sys.executable, "-c", REAPER, str(self.folder) + "/"], stdin=subprocess.PIPE,
+                                       start_new_session=True)
 
     def __enter__(self):
         self.start()
@@ -90,7 +116,8 @@ class Server:
                 self.cancel_all()
             self.stop()
         self.log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.reaper.stdin.close()
+        self.reaper.wait(DEADLINE_S)
 
     def cancel_all(self):
         for job in self.get("/v1/jobs?limit=1000")["jobs"]:

@@ -20,7 +20,8 @@ using Streamer = StreamPart(server::Front& front, const HttpRequest& request,
 /// A reader as a row of the table wants it.
 template <Reader* kRead>
 void Now(server::Front& front, const HttpRequest& request, Respond respond) {
-  std::move(respond)(kRead(front, request));
+  const Respond answer = std::move(respond);
+  answer(kRead(front, request));
 }
 
 // jobs.cc

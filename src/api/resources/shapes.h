@@ -26,8 +26,8 @@
 // POST /v1/jobs -> 201 Submitted {jobs: [{id, name}], repeated, notes}
 //   body: job documents, YAML (`---` between several) or JSON; header Idempotency-Key.
 //   with ?dryRun=true -> 200 Trial {jobs: [{name, outcome, summary, details}], notes}: nothing is
-//   submitted; each of at most 32 jobs is judged by itself, behind those that wait already. outcome:
-//   placed (there is room now) | not-now | never | search-ended
+//   submitted; each of at most 32 jobs is judged by itself, behind those that wait already.
+//   outcome: placed (there is room now) | not-now | never | search-ended
 // GET /v1/jobs/{id} -> Job: JobRow with
 //   {owner: {user, uid, gid}, notBefore?, level?, document, envHidden?, attempts: [Attempt],
 //    checkpoint?: {step, path, at, attempt}}

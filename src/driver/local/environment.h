@@ -32,8 +32,8 @@ std::int32_t ProcessesOf(const Plan& plan, std::int32_t rank);
 /// Where this attempt writes its checkpoints; empty where the job names no folder.
 std::string CheckpointFolder(const Launch& launch);
 
-/// The variable by which the driver finds processes that nobody watches any more (`process_tree.h`):
-/// no other launch, and no other node of this one, has it.
+/// The variable by which the driver finds processes that nobody watches any more
+/// (`process_tree.h`): no other launch, and no other node of this one, has it.
 std::string InvocationVariable(const Plan& plan, std::size_t node);
 
 /// All variables of a process, as "NAME=VALUE", sorted. Nothing comes from the server's own
@@ -43,7 +43,6 @@ std::string InvocationVariable(const Plan& plan, std::size_t node);
 ///
 /// All groups of a gang are one world: ranks, hosts and processes count through the groups.
 std::vector<std::string> TaskEnvironment(const Plan& plan, TaskPlace place,
-                                         const AccountFacts& account,
-                                         const model::Labels& secrets);
+                                         const AccountFacts& account, const model::Labels& secrets);
 
 }  // namespace muster::driver

@@ -83,7 +83,8 @@ base::Result<EventWriter> EventWriter::Create(const std::string& path, std::size
   Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600));
   if (!file.IsOpen()) return FileError("make", path, errno);
-  // Two records a rank, at their longest. A file system that cannot do it is one more that can fill.
+  // Two records a rank, at their longest. A file system that cannot do it is one more that can
+  // fill.
   const std::size_t room = 4096 + ranks * (kMostTextBytes + 1024);
   if (fallocate(file.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(room)) != 0 &&
       errno == ENOSPC) {
@@ -146,9 +147,10 @@ base::Result<std::vector<TaskEvent>> EventReader::ReadNew() {
     if (rest.size() < kHeadBytes) return events;
     const bool is_ours = std::equal(kMagic.begin(), kMagic.end(), rest.begin());
     if (const std::uint32_t version = Unfixed(rest.subspan(4)); !is_ours || version != kVersion) {
-      return base::Error{base::ErrorCode::kInvalid,
-                         base::Format("'{}' has events of version {}; this program knows version {}",
-                                      path_, version, kVersion)};
+      return base::Error{
+          base::ErrorCode::kInvalid,
+          base::Format("'{}' has events of version {}; this program knows version {}", path_,
+                       version, kVersion)};
     }
     rest = rest.subspan(kHeadBytes);
   }

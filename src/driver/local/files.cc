@@ -18,9 +18,7 @@ namespace muster::driver {
 
 using base::ErrorCode;
 
-std::string ErrnoText(int error_number) {
-  return std::generic_category().message(error_number);
-}
+std::string ErrnoText(int error_number) { return std::generic_category().message(error_number); }
 
 base::Error FileError(std::string_view what, std::string_view path, int error_number) {
   ErrorCode code = ErrorCode::kIo;
@@ -44,8 +42,8 @@ base::Error FileError(std::string_view what, std::string_view path, int error_nu
     default:
       break;
   }
-  return {code, base::Format("cannot {} '{}': {}", what, base::Printable(path),
-                             ErrnoText(error_number))};
+  return {code,
+          base::Format("cannot {} '{}': {}", what, base::Printable(path), ErrnoText(error_number))};
 }
 
 base::Result<std::vector<std::uint8_t>> ReadOwnFile(const std::string& path, std::size_t limit) {

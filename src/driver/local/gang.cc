@@ -136,9 +136,9 @@ base::Result<Gang> Gang::Reopen(GangId id, GangFolder folder) {
   for (std::size_t node = 0; node < gang.links_.size(); ++node) gang.ReopenLink(node);
   std::vector<Observation> known;
   for (std::size_t node = 0; node < gang.links_.size(); ++node) gang.ReadEvents(node, known);
-  const bool is_anyone_there = std::any_of(gang.links_.begin(), gang.links_.end(), [](const Link& l) {
-    return l.alive.IsOpen() || l.has_begun || !l.fault.empty();
-  });
+  const bool is_anyone_there = std::any_of(
+      gang.links_.begin(), gang.links_.end(),
+      [](const Link& l) { return l.alive.IsOpen() || l.has_begun || !l.fault.empty(); });
   if (!is_anyone_there) {
     gang.RemoveFolder();
     return never_began;
@@ -167,15 +167,15 @@ Gang Gang::Unreadable(GangId id, GangFolder folder, const std::string& why) {
 
 void Gang::ReopenLink(std::size_t node) {
   Link& link = links_[node];
-  link.alive.Reset(open(folder_.Alive(node).c_str(),
-                        O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  link.alive.Reset(
+      open(folder_.Alive(node).c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   // Nobody writes: nobody is left. From here on, the end of the last writer shows as a hang-up.
   if (link.alive.IsOpen() && !DrainAlive(link)) link.alive.Reset();
   link.is_swept = link.alive.IsOpen();
   if (!link.alive.IsOpen()) return;
   // For reading too, or the write after its end would be a signal to us.
-  link.orders.Reset(open(folder_.Orders(node).c_str(),
-                         O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  link.orders.Reset(
+      open(folder_.Orders(node).c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
 }
 
 void Gang::Abort(const std::string& text) {
@@ -188,15 +188,13 @@ void Gang::Abort(const std::string& text) {
 // Looking.
 
 bool Gang::HasEnded() const {
-  return IsGone() || (is_readable_ && std::all_of(ended_.begin(), ended_.end(), [](const auto& end) {
-           return end.has_value();
-         }));
+  return IsGone() || (is_readable_ && std::all_of(ended_.begin(), ended_.end(),
+                                                  [](const auto& end) { return end.has_value(); }));
 }
 
 bool Gang::IsGone() const {
-  return std::all_of(links_.begin(), links_.end(), [](const Link& link) {
-    return !link.alive.IsOpen() && link.is_swept;
-  });
+  return std::all_of(links_.begin(), links_.end(),
+                     [](const Link& link) { return !link.alive.IsOpen() && link.is_swept; });
 }
 
 bool Gang::WantsRetry() const {

@@ -66,7 +66,7 @@ class Gang {
     Descriptor alive;   ///< open: somebody of it lives
     Descriptor orders;  ///< closed: there is nobody to take any
     EventReader events;
-    pid_t child = 0;    ///< to be collected, if we started it
+    pid_t child = 0;  ///< to be collected, if we started it
     bool has_begun = false;
     bool is_swept = true;  ///< false: it vanished, and not all it left could be killed yet
     std::string fault;     ///< its events cannot be read: why
@@ -99,9 +99,9 @@ class Gang {
   std::vector<bool> started_;
   std::vector<std::optional<RankExit>> ended_;
   bool is_readable_ = true;
-  bool is_going_ = false;      ///< kGo was sent, or need not be
+  bool is_going_ = false;  ///< kGo was sent, or need not be
   bool is_abandoned_ = false;
-  std::string abort_text_;     ///< not empty: it is being undone, since not all of it could begin
+  std::string abort_text_;  ///< not empty: it is being undone, since not all of it could begin
 };
 
 /// "SIGUSR1" or "USR1" as a number.

@@ -222,6 +222,7 @@ class Keeper {
     switch (order.kind) {
       case KeeperOrder::Kind::kSignal:
         // Before its command runs, a process would die of it.
+        ReadFailures();
         for (const Main& main : mains_) {
           if (!main.has_ended && !main.failure.IsOpen()) kill(main.pid, order.number);
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's keeper: a process between supervisor and tasks, forked by the supervisor. It starts the
-// rank's processes, and all their descendants stay below it, so it knows when the rank is really
-// gone. Supervisor and keepers guard each other: where the supervisor vanishes, its keepers kill
-// their ranks; where a keeper vanishes, the supervisor does.
+// One rank's keeper: a process between supervisor and tasks, forked by the supervisor. It starts
+// the rank's processes, and all their descendants stay below it, so it knows when the rank is
+// really gone. Supervisor and keepers guard each other: where the supervisor vanishes, its keepers
+// kill their ranks; where a keeper vanishes, the supervisor does.
 #pragma once
 
 #include <cstdint>

@@ -104,8 +104,8 @@ bool RankLog::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::int64_t used = static_cast<std::int64_t>(end_ - segment_start_);
     if ((!segment_.IsOpen() || used >= segment_limit_) && !OpenSegment()) break;
-    const auto room = static_cast<std::size_t>(segment_limit_) -
-                      static_cast<std::size_t>(end_ - segment_start_);
+    const auto room =
+        static_cast<std::size_t>(segment_limit_) - static_cast<std::size_t>(end_ - segment_start_);
     const std::size_t size = std::min(bytes.size(), room);
     const std::size_t wrote = WriteAll(segment_.number(), bytes.substr(0, size));
     end_ += wrote;
@@ -156,7 +156,8 @@ base::Result<LogChunk> ReadRankLog(const std::string& folder, const LogRequest& 
     const auto segment = std::find_if(segments.begin(), segments.end(), holds);
     if (segment == segments.end()) return chunk;
     chunk.offset = std::max(request.offset, segment->start);
-    const Descriptor file(openat(opened->number(), SegmentName(request.rank, segment->start).c_str(),
+    const Descriptor file(openat(opened->number(),
+                                 SegmentName(request.rank, segment->start).c_str(),
                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.IsOpen() && errno == ENOENT) continue;
     if (!file.IsOpen()) return FileError("open the log in", folder, errno);
@@ -197,8 +198,9 @@ void TrimLogs(const std::string& logs, std::int64_t limit_bytes,
         struct stat facts {};
         if (lstat((folder + "/" + name).c_str(), &facts) != 0) continue;
         found.bytes += facts.st_blocks * 512;
-        found.last_write = std::max(
-            found.last_write, facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec);
+        found.last_write =
+            std::max(found.last_write,
+                     facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec);
       }
       total += found.bytes;
       attempts.push_back(found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders to a supervisor, through a pipe: 16 bytes each, so that a write is whole or nothing. Unlike
-// plans and events these bytes stay as they are in every version: a driver must always be able to
-// stop what another version started.
+// Orders to a supervisor, through a pipe: 16 bytes each, so that a write is whole or nothing.
+// Unlike plans and events these bytes stay as they are in every version: a driver must always be
+// able to stop what another version started.
 #pragma once
 
 #include <array>

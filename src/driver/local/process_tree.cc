@@ -155,8 +155,7 @@ bool SignalProcess(const ProcessFacts& process, int signal) {
   if (!handle.IsOpen()) return false;
   const std::optional<ProcessFacts> now = ReadProcess(process.pid);
   if (!now || now->start != process.start) return false;
-  return syscall(SYS_pidfd_send_signal, handle.number(), signal, nullptr, 0) == 0 ||
-         errno == EPERM;
+  return syscall(SYS_pidfd_send_signal, handle.number(), signal, nullptr, 0) == 0 || errno == EPERM;
 }
 
 std::size_t KillDescendants(pid_t root, std::span<const pid_t> except) {

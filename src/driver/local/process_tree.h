@@ -27,7 +27,8 @@ struct ProcessFacts {
 
 std::optional<ProcessFacts> ReadProcess(pid_t pid);
 
-/// All descendants of `root` but those that are, or descend from, one of `except`. Sorted by number.
+/// All descendants of `root` but those that are, or descend from, one of `except`. Sorted by
+/// number.
 std::vector<ProcessFacts> Descendants(pid_t root, std::span<const pid_t> except = {});
 
 /// All processes that began with `assignment` ("NAME=VALUE") in their environment.

@@ -70,8 +70,8 @@ base::Result<pid_t> SpawnSupervisor(const SupervisorStart& start) {
   posix_spawnattr_setsigdefault(settings.attributes(), &all);
   // Blocked until it has taken care of them: a signal to us and ours must not end it.
   posix_spawnattr_setsigmask(settings.attributes(), &all);
-  posix_spawnattr_setflags(settings.attributes(), POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                      POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(settings.attributes(),
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   std::vector<std::string> arguments(start.command.begin(), start.command.end());
   arguments.push_back(start.folder.path);

@@ -42,10 +42,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStrayPause{20};     ///< between rounds of killing what a keeper left behind
-constexpr milliseconds kRetryPause{1000};   ///< before events that did not fit are tried again
+constexpr milliseconds kStrayPause{20};    ///< between rounds of killing what a keeper left behind
+constexpr milliseconds kRetryPause{1000};  ///< before events that did not fit are tried again
 constexpr std::size_t kOutputBlock = 65536;
-constexpr int kMostBlocksAtOnce = 16;       ///< of one rank, before the others get their turn
+constexpr int kMostBlocksAtOnce = 16;  ///< of one rank, before the others get their turn
 constexpr std::int64_t kLongestGraceUs = std::int64_t{365} * 24 * 3600 * 1'000'000;
 
 struct SupervisedRank {
@@ -283,9 +283,9 @@ class Supervisor {
     if (!Descendants(getpid(), keepers).empty()) return;
     for (SupervisedRank& rank : ranks_) {
       if (!is_stray(rank) || rank.keeper != 0) continue;
-      const std::string how = WIFSIGNALED(keeper_status_)
-                                  ? base::Format("was killed by signal {}", WTERMSIG(keeper_status_))
-                                  : std::string("ended early");
+      const std::string how = WIFSIGNALED(keeper_status_) ? base::Format("was killed by signal {}",
+                                                                         WTERMSIG(keeper_status_))
+                                                          : std::string("ended early");
       rank.exit = RankExit{.kind = RankExit::Kind::kLost,
                            .text = base::Format("the process that kept this rank {}", how)};
     }
@@ -348,9 +348,8 @@ class Supervisor {
       until = until ? std::min(*until, at) : at;
     };
     if (!unwritten_.empty()) no_later_than(retry_at_);
-    const bool has_stray = std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
-      return rank.is_stray && !rank.exit;
-    });
+    const bool has_stray = std::any_of(
+        ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank.is_stray && !rank.exit; });
     if (has_stray) no_later_than(Clock::now() + kStrayPause);
     if (!until) return -1;
     const auto left = std::chrono::ceil<milliseconds>(*until - Clock::now());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process that looks after a gang's ranks on one node. It is started by the driver, outlives it,
-// and ends when every rank has ended and that is on disk.
+// The process that looks after a gang's ranks on one node. It is started by the driver, outlives
+// it, and ends when every rank has ended and that is on disk.
 //
 //   driver -> supervisor (N.orders, N.alive, N.events) -> keeper of each rank -> tasks
 #pragma once

@@ -87,8 +87,9 @@ void SwitchAccount(const TaskStart& start) {
         setresgid(owner.gid, owner.gid, owner.gid) != 0 ||
         setresuid(owner.uid, owner.uid, owner.uid) != 0) {
       const int error_number = errno;
-      FailOn(start, base::Format("cannot become user {} (uid {}, gid {})", Shown(owner.user),
-                                 owner.uid, owner.gid),
+      FailOn(start,
+             base::Format("cannot become user {} (uid {}, gid {})", Shown(owner.user), owner.uid,
+                          owner.gid),
              error_number);
     }
   }
@@ -235,8 +236,9 @@ base::Result<TaskAccount> LookUpAccount(const Identity& owner) {
     if (owner.uid == geteuid()) return account;
     return base::Error{
         base::ErrorCode::kNotAllowed,
-        base::Format("user {} (uid {}) cannot be served: this server runs as uid {} and not as root",
-                     Shown(owner.user), owner.uid, geteuid())};
+        base::Format(
+            "user {} (uid {}) cannot be served: this server runs as uid {} and not as root",
+            Shown(owner.user), owner.uid, geteuid())};
   }
   account.groups = {owner.gid};
   if (owner.user.empty()) return account;

@@ -112,10 +112,11 @@ base::Status LocalDriver::Watcher::TakeFolder() {
   if (!lock_.IsOpen()) return FileError("open", path, errno);
   if (flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return {};
   if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
-  return base::Error{base::ErrorCode::kRefused,
-                     base::Format("another server uses the folder '{}'; stop it, or give this one a "
-                                  "folder of its own",
-                                  options_.state_dir)};
+  return base::Error{
+      base::ErrorCode::kRefused,
+      base::Format("another server uses the folder '{}'; stop it, or give this one a "
+                   "folder of its own",
+                   options_.state_dir)};
 }
 
 base::Status LocalDriver::Watcher::OpenNodes() {
@@ -129,8 +130,8 @@ base::Status LocalDriver::Watcher::OpenNodes() {
                                 .has_limits = !options_.virtual_layout.has_value()};
     }
   }
-  base::Result<LocalNodes> nodes = FindNodes(options_.discovery, options_.virtual_layout, held,
-                                             options_.state_dir + "/nodes");
+  base::Result<LocalNodes> nodes =
+      FindNodes(options_.discovery, options_.virtual_layout, held, options_.state_dir + "/nodes");
   if (!nodes) return nodes.error();
   nodes_ = std::move(*nodes);
   for (const NodeFound& node : nodes_.found) sink_(node);
@@ -205,8 +206,8 @@ void LocalDriver::Watcher::Run() {
 int LocalDriver::Watcher::TimeoutMs() const {
   if (wants_retry_) return kRetryMs;
   if (!gpu_watch_) return -1;
-  return static_cast<int>(std::clamp<std::int64_t>((next_poll_us_ - SteadyUs()) / 1000 + 1, 0,
-                                                   3'600'000));
+  return static_cast<int>(
+      std::clamp<std::int64_t>((next_poll_us_ - SteadyUs()) / 1000 + 1, 0, 3'600'000));
 }
 
 void LocalDriver::Watcher::Wait() {
@@ -253,8 +254,8 @@ void LocalDriver::Watcher::Add(Gang gang, bool is_told) {
     if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event) != 0) unwatched_.insert(id);
   }
   const bool has_port = gang.port() != 0 && !gang.HasEnded();
-  gangs_.insert_or_assign(
-      id, Entry{.gang = std::move(gang), .is_told = is_told, .has_port = has_port});
+  gangs_.insert_or_assign(id,
+                          Entry{.gang = std::move(gang), .is_told = is_told, .has_port = has_port});
 }
 
 bool LocalDriver::Watcher::WantsRetry(const Gang& gang) const {
@@ -324,13 +325,13 @@ std::vector<GangId> LocalDriver::Watcher::TakeOver(const std::vector<Expected>& 
 base::Result<Plan> LocalDriver::Watcher::PlanFor(const driver::Launch& launch) {
   const base::Result<std::uint16_t> port = ports_.Lease();
   if (!port) return port.error();
-  base::Result<Plan> plan = MakePlan(launch, {.nodes = &nodes_,
-                                              .allow_root = options_.allow_root,
-                                              .master_port = *port,
-                                              .logs = logs_folder_,
-                                              .log_bytes_per_rank =
-                                                  options_.log_limit_per_rank.value(),
-                                              .cgroups = cgroups_});
+  base::Result<Plan> plan =
+      MakePlan(launch, {.nodes = &nodes_,
+                        .allow_root = options_.allow_root,
+                        .master_port = *port,
+                        .logs = logs_folder_,
+                        .log_bytes_per_rank = options_.log_limit_per_rank.value(),
+                        .cgroups = cgroups_});
   if (!plan) ports_.Release(*port);
   return plan;
 }
@@ -344,8 +345,7 @@ void LocalDriver::Watcher::Take(const driver::Launch& launch) {
     return Tell(gangs_.at(id).gang.Everything());
   }
   const std::uint16_t port = plan->master_port;
-  const std::string path =
-      base::Format("{}/{}-{}", gangs_folder_, id.job.value, id.attempt.value);
+  const std::string path = base::Format("{}/{}-{}", gangs_folder_, id.job.value, id.attempt.value);
   Gang gang = Gang::Launch({path}, std::move(*plan), options_.supervisor_command);
   if (gang.port() == 0 || gang.HasEnded()) ports_.Release(port);
   const std::vector<Observation> known = gang.Everything();
