@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -187,25 +188,32 @@ Codec<E> OneOf(std::vector<EnumName<E>> names, const std::vector<std::string_vie
   return codec;
 }
 
-// Codecs built of others.
+// Codecs built of others. A codec holds the ones below it by shared pointers: copied, and it is
+// copied at each level above it, it would hold as many of them as there are ways down.
+
+template <class T>
+std::shared_ptr<const T> Share(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
 
 template <class T>
 Codec<std::vector<T>> ListOf(Codec<T> item) {
   Codec<std::vector<T>> codec;
   codec.shape = {
       .form = Shape::Form::kList, .type = "list of " + item.shape.type, .parts = {item.shape}};
-  codec.decode = [item](const Value& value, Decoder& decoder) {
+  const auto shared = Share(std::move(item));
+  codec.decode = [shared](const Value& value, Decoder& decoder) {
     std::vector<T> out;
     if (value.kind != Value::Kind::kList) decoder.ReportKind(value, "a list");
     for (std::size_t i = 0; i < value.items.size(); ++i) {
       const Decoder::Step step = decoder.IntoItem(value, i);
-      out.push_back(item.decode(value.items[i], decoder));
+      out.push_back(shared->decode(value.items[i], decoder));
     }
     return out;
   };
-  codec.encode = [item](const std::vector<T>& list) {
+  codec.encode = [shared](const std::vector<T>& list) {
     Value out = List();
-    for (const T& each : list) out.items.push_back(item.encode(each));
+    for (const T& each : list) out.items.push_back(shared->encode(each));
     return out;
   };
   return codec;
@@ -219,12 +227,14 @@ Codec<std::vector<T>> OneOrList(Codec<T> item) {
   codec.shape = {.form = Shape::Form::kChoice,
                  .type = item.shape.type + " or a list",
                  .parts = {item.shape, list.shape}};
-  codec.decode = [item, list](const Value& value, Decoder& decoder) {
-    if (value.kind == Value::Kind::kList) return list.decode(value, decoder);
-    return std::vector<T>{item.decode(value, decoder)};
+  const auto one = Share(std::move(item));
+  const auto many = Share(std::move(list));
+  codec.decode = [one, many](const Value& value, Decoder& decoder) {
+    if (value.kind == Value::Kind::kList) return many->decode(value, decoder);
+    return std::vector<T>{one->decode(value, decoder)};
   };
-  codec.encode = [item, list](const std::vector<T>& values) {
-    return values.size() == 1 ? item.encode(values.front()) : list.encode(values);
+  codec.encode = [one, many](const std::vector<T>& values) {
+    return values.size() == 1 ? one->encode(values.front()) : many->encode(values);
   };
   return codec;
 }
@@ -236,19 +246,20 @@ Codec<std::vector<std::pair<std::string, T>>> MapOf(Codec<T> item) {
   Codec<Pairs> codec;
   codec.shape = {
       .form = Shape::Form::kMap, .type = "map of " + item.shape.type, .parts = {item.shape}};
-  codec.decode = [item](const Value& value, Decoder& decoder) {
+  const auto shared = Share(std::move(item));
+  codec.decode = [shared](const Value& value, Decoder& decoder) {
     Pairs out;
     if (value.kind != Value::Kind::kMap) decoder.ReportKind(value, "a map");
     for (const Entry& entry : value.entries) {
       const Decoder::Step step = decoder.IntoName(entry);
       if (entry.key.empty()) decoder.ReportAt(entry.at, "an empty name");
-      out.emplace_back(entry.key, item.decode(entry.value, decoder));
+      out.emplace_back(entry.key, shared->decode(entry.value, decoder));
     }
     return out;
   };
-  codec.encode = [item](const Pairs& pairs) {
+  codec.encode = [shared](const Pairs& pairs) {
     Value out = Map();
-    for (const auto& [name, each] : pairs) out.Add(name, item.encode(each));
+    for (const auto& [name, each] : pairs) out.Add(name, shared->encode(each));
     return out;
   };
   return codec;
@@ -259,10 +270,11 @@ template <class To, class From, class Forth, class Back>
 Codec<To> Converted(Codec<From> inner, Forth forth, Back back) {
   Codec<To> codec;
   codec.shape = inner.shape;
-  codec.decode = [inner, forth](const Value& value, Decoder& decoder) -> To {
-    return forth(inner.decode(value, decoder));
+  const auto shared = Share(std::move(inner));
+  codec.decode = [shared, forth](const Value& value, Decoder& decoder) -> To {
+    return forth(shared->decode(value, decoder));
   };
-  codec.encode = [inner, back](const To& value) { return inner.encode(back(value)); };
+  codec.encode = [shared, back](const To& value) { return shared->encode(back(value)); };
   return codec;
 }
 
@@ -271,11 +283,12 @@ template <class T>
 Codec<std::optional<T>> Maybe(Codec<T> inner) {
   Codec<std::optional<T>> codec;
   codec.shape = inner.shape;
-  codec.decode = [inner](const Value& value, Decoder& decoder) {
-    return std::optional<T>(inner.decode(value, decoder));
+  const auto shared = Share(std::move(inner));
+  codec.decode = [shared](const Value& value, Decoder& decoder) {
+    return std::optional<T>(shared->decode(value, decoder));
   };
-  codec.encode = [inner](const std::optional<T>& value) {
-    return value ? inner.encode(*value) : Value{};
+  codec.encode = [shared](const std::optional<T>& value) {
+    return value ? shared->encode(*value) : Value{};
   };
   return codec;
 }
@@ -302,14 +315,18 @@ KeyOf<T> KeyAt(std::string_view key, Access access, Codec<Member> codec, std::st
                .doc = std::string(doc),
                .default_value = codec.encode(std::invoke(access, standard)),
                .shape = codec.shape};
-  row.decode = [access, codec](const Value& value, Decoder& decoder, T& out) {
+  const auto shared = Share(std::move(codec));
+  row.decode = [access, shared](const Value& value, Decoder& decoder, T& out) {
     const std::size_t faults = decoder.faults().size();
-    Member decoded = codec.decode(value, decoder);
+    Member decoded = shared->decode(value, decoder);
     // A leaf that is wrong keeps its default, which the rules between keys can live with.
-    const bool wrong = codec.shape.form == Shape::Form::kLeaf && decoder.faults().size() != faults;
+    const bool wrong =
+        shared->shape.form == Shape::Form::kLeaf && decoder.faults().size() != faults;
     if (!wrong) std::invoke(access, out) = std::move(decoded);
   };
-  row.encode = [access, codec](const T& value) { return codec.encode(std::invoke(access, value)); };
+  row.encode = [access, shared](const T& value) {
+    return shared->encode(std::invoke(access, value));
+  };
   return row;
 }
 
@@ -371,13 +388,14 @@ template <class T>
 Codec<T> Struct(std::vector<KeyOf<T>> rows) {
   Codec<T> codec;
   codec.shape = ShapeOf(rows);
-  codec.decode = [rows](const Value& value, Decoder& decoder) {
+  const auto shared = Share(std::move(rows));
+  codec.decode = [shared](const Value& value, Decoder& decoder) {
     T out{};
-    DecodeKeys(rows, value, decoder, out,
-               [&](const Entry& entry, T&) { decoder.ReportKey(entry, NamesOf(rows)); });
+    DecodeKeys(*shared, value, decoder, out,
+               [&](const Entry& entry, T&) { decoder.ReportKey(entry, NamesOf(*shared)); });
     return out;
   };
-  codec.encode = [rows](const T& value) { return EncodeKeys(rows, value); };
+  codec.encode = [shared](const T& value) { return EncodeKeys(*shared, value); };
   return codec;
 }
 

@@ -384,6 +384,15 @@ TEST_F(SupervisorTest, RootsJobsAreRefusedUnlessAllowed) {
   EXPECT_EQ(RunToEnd(other), RankExit{});
 }
 
+TEST_F(SupervisorTest, OthersJobsAreRefusedWhereTheServerIsNotRoot) {
+  if (IsRoot()) GTEST_SKIP() << "needs another account than root";
+  Launch launch = Script(1, "exit 0");
+  launch.owner = {.uid = geteuid() + 1, .gid = getegid(), .user = "other"};
+  const RankExit exit = RunToEnd(launch);
+  EXPECT_EQ(exit.kind, Kind::kNotStarted);
+  EXPECT_NE(exit.text.find("runs jobs of that account only"), std::string::npos) << exit.text;
+}
+
 TEST_F(SupervisorTest, AKeeperThatVanishesCostsOnlyItsRank) {
   Lines lines(folder / "lines");
   const std::string script =

@@ -71,6 +71,7 @@ Gang Gang::Refused(GangId id, std::size_t ranks, const std::string& text) {
 Gang Gang::Launch(GangFolder folder, Plan plan, std::span<const std::string> supervisor_command) {
   const GangId id = plan.launch.gang;
   Gang gang(id, std::move(folder), std::move(plan));
+  gang.Approve();
   if (const base::Status wrote = gang.WriteDown(); !wrote) {
     gang.RemoveFolder();
     return Refused(id, gang.started_.size(),
@@ -343,7 +344,7 @@ std::string Gang::WhyBeginFailed(std::size_t node) const {
 /// Sends the gang off when all are ready, and takes leave of one that could not begin.
 void Gang::Advance(std::vector<Observation>& news) {
   const auto is_ready = [](const Link& link) { return link.has_begun && link.alive.IsOpen(); };
-  if (!is_going_ && std::all_of(links_.begin(), links_.end(), is_ready)) {
+  if (is_approved_ && !is_going_ && std::all_of(links_.begin(), links_.end(), is_ready)) {
     is_going_ = true;
     SendAll({.kind = SupervisorOrder::Kind::kGo});
   }

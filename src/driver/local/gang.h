@@ -48,6 +48,8 @@ class Gang {
   /// Supervisors of it that may live.
   const std::vector<std::int64_t>& supervisors() const { return supervisors_; }
 
+  /// Its tasks may start once all supervisors are ready: the server wants it.
+  void Approve() { is_approved_ = true; }
   /// Takes in what its supervisors wrote and whether they still are. Returns what is new.
   std::vector<Observation> Look();
   /// All that is known: which ranks started and which ended.
@@ -99,6 +101,7 @@ class Gang {
   std::vector<bool> started_;
   std::vector<std::optional<RankExit>> ended_;
   bool is_readable_ = true;
+  bool is_approved_ = false;
   bool is_going_ = false;  ///< kGo was sent, or need not be
   bool is_abandoned_ = false;
   std::string abort_text_;  ///< not empty: it is being undone, since not all of it could begin

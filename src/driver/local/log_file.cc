@@ -177,40 +177,57 @@ std::string LogFolder(const std::string& logs, GangId gang) {
   return base::Format("{}/{}/{}", logs, gang.job.value, gang.attempt.value);
 }
 
-void TrimLogs(const std::string& logs, std::int64_t limit_bytes,
-              const std::function<bool(GangId)>& is_kept) {
-  struct AttemptLogs {
-    std::int64_t last_write = 0;  ///< ns
-    GangId gang;
-    std::int64_t bytes = 0;
-  };
+namespace {
+
+struct AttemptLogs {
+  std::int64_t last_write_ns = 0;
+  GangId gang;
+  std::int64_t bytes = 0;
+};
+
+AttemptLogs LookAtLogs(const std::string& folder) {
+  AttemptLogs found;
+  for (const std::string& name : NamesIn(folder)) {
+    struct stat facts {};
+    if (lstat((folder + "/" + name).c_str(), &facts) != 0) continue;
+    found.bytes += facts.st_blocks * 512;
+    found.last_write_ns =
+        std::max(found.last_write_ns,
+                 facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec);
+  }
+  return found;
+}
+
+std::vector<AttemptLogs> AllLogs(const std::string& logs) {
   std::vector<AttemptLogs> attempts;
-  std::int64_t total = 0;
   for (const std::string& job_name : NamesIn(logs)) {
     const auto job = ParseNumber<std::uint32_t>(job_name);
     if (!job) continue;
     for (const std::string& attempt_name : NamesIn(logs + "/" + job_name)) {
       const auto attempt = ParseNumber<std::uint32_t>(attempt_name);
       if (!attempt) continue;
-      AttemptLogs found{.gang = {{*job}, {*attempt}}};
-      const std::string folder = LogFolder(logs, found.gang);
-      for (const std::string& name : NamesIn(folder)) {
-        struct stat facts {};
-        if (lstat((folder + "/" + name).c_str(), &facts) != 0) continue;
-        found.bytes += facts.st_blocks * 512;
-        found.last_write =
-            std::max(found.last_write,
-                     facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec);
-      }
-      total += found.bytes;
-      attempts.push_back(found);
+      const GangId gang{{*job}, {*attempt}};
+      attempts.push_back(LookAtLogs(LogFolder(logs, gang)));
+      attempts.back().gang = gang;
     }
   }
+  return attempts;
+}
+
+}  // namespace
+
+std::int64_t LogBytes(const std::string& folder) { return LookAtLogs(folder).bytes; }
+
+std::int64_t TrimLogs(const std::string& logs, std::int64_t most_bytes,
+                      const std::function<bool(GangId)>& is_kept) {
+  std::vector<AttemptLogs> attempts = AllLogs(logs);
   std::sort(attempts.begin(), attempts.end(), [](const AttemptLogs& a, const AttemptLogs& b) {
-    return std::tie(a.last_write, a.gang) < std::tie(b.last_write, b.gang);
+    return std::tie(a.last_write_ns, a.gang) < std::tie(b.last_write_ns, b.gang);
   });
+  std::int64_t total = 0;
+  for (const AttemptLogs& attempt : attempts) total += attempt.bytes;
   for (const AttemptLogs& attempt : attempts) {
-    if (total <= limit_bytes) return;
+    if (total <= most_bytes) break;
     if (is_kept(attempt.gang)) continue;
     std::error_code ignored;  // what cannot be removed now is tried again later
     std::filesystem::remove_all(LogFolder(logs, attempt.gang), ignored);
@@ -218,6 +235,7 @@ void TrimLogs(const std::string& logs, std::int64_t limit_bytes,
     std::filesystem::remove(base::Format("{}/{}", logs, attempt.gang.job.value), ignored);
     total -= attempt.bytes;
   }
+  return total;
 }
 
 }  // namespace muster::driver

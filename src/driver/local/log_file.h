@@ -50,9 +50,12 @@ base::Result<LogChunk> ReadRankLog(const std::string& folder, const LogRequest& 
 /// LOGS/JOB/ATTEMPT.
 std::string LogFolder(const std::string& logs, GangId gang);
 
-/// While all logs below `logs` together are larger than `limit_bytes`, removes whole attempts,
-/// oldest last write first, except those that `is_kept` names.
-void TrimLogs(const std::string& logs, std::int64_t limit_bytes,
-              const std::function<bool(GangId)>& is_kept);
+/// Disk space of the logs in an attempt's folder.
+std::int64_t LogBytes(const std::string& folder);
+
+/// While all logs below `logs` together are larger than `most_bytes`, removes whole attempts,
+/// oldest last write first, except those that `is_kept` names. Returns how large they are then.
+std::int64_t TrimLogs(const std::string& logs, std::int64_t most_bytes,
+                      const std::function<bool(GangId)>& is_kept);
 
 }  // namespace muster::driver

@@ -118,7 +118,10 @@ class Supervisor {
 
   void SendToKeepers(const KeeperOrder& order) {
     for (const SupervisedRank& rank : ranks_) {
-      if (rank.socket.IsOpen()) send(rank.socket.number(), &order, sizeof(order), MSG_NOSIGNAL);
+      if (!rank.socket.IsOpen()) continue;
+      send(rank.socket.number(), &order, sizeof(order), MSG_NOSIGNAL);
+      // Where we are not root, a job could have stopped it.
+      if (rank.keeper != 0) kill(rank.keeper, SIGCONT);
     }
   }
 

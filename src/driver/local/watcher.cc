@@ -155,6 +155,7 @@ void LocalDriver::Watcher::OpenGangs() {
     if (gang->port() != 0 && !gang->HasEnded()) ports_.Restore(gang->port());
     Add(std::move(*gang), false);
   }
+  log_bytes_ = TrimLogs(logs_folder_, INT64_MAX, [](GangId) { return true; });
   Trim();
 }
 
@@ -298,6 +299,8 @@ void LocalDriver::Watcher::Drop(GangId id) {
   ReleasePort(entry->second);
   unwatched_.erase(id);
   gangs_.erase(entry);
+  log_bytes_ += LogBytes(LogFolder(logs_folder_, id));
+  Trim();
 }
 
 std::vector<GangId> LocalDriver::Watcher::TakeOver(const std::vector<Expected>& expected) {
@@ -309,7 +312,9 @@ std::vector<GangId> LocalDriver::Watcher::TakeOver(const std::vector<Expected>& 
       continue;
     }
     entry->second.is_told = true;
+    entry->second.gang.Approve();
     Tell(entry->second.gang.Everything());
+    LookAt(gang.gang);
   }
   std::vector<GangId> orphans;
   for (const auto& [id, entry] : gangs_) {
@@ -370,12 +375,13 @@ void LocalDriver::Watcher::Take(const driver::Forget& forget) {
   if (entry == gangs_.end()) return;
   entry->second.gang.Abandon();
   LookAt(forget.gang);
-  Trim();
 }
 
 void LocalDriver::Watcher::Trim() {
-  TrimLogs(logs_folder_, options_.log_limit.value(),
-           [this](GangId id) { return gangs_.contains(id); });
+  // A tenth more than needed, so that it is not every job's turn to look at all logs.
+  if (log_bytes_ <= options_.log_limit.value()) return;
+  log_bytes_ = TrimLogs(logs_folder_, options_.log_limit.value() / 10 * 9,
+                        [this](GangId id) { return gangs_.contains(id); });
 }
 
 // Devices.

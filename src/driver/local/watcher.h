@@ -87,6 +87,7 @@ class LocalDriver::Watcher {
   std::map<GangId, Entry> gangs_;
   std::unordered_map<int, GangId> owners_;  ///< descriptor -> gang
   std::set<GangId> unwatched_;              ///< some of whose descriptors could not be waited for
+  std::int64_t log_bytes_ = 0;              ///< of all gangs that are dropped
   std::int64_t next_poll_us_ = 0;           ///< of the steady clock
   bool wants_retry_ = false;
   std::optional<std::function<void()>> on_orphans_gone_;
