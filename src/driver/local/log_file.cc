@@ -189,7 +189,7 @@ AttemptLogs LookAtLogs(const std::string& folder) {
   AttemptLogs found;
   for (const std::string& name : NamesIn(folder)) {
     struct stat facts {};
-    if (lstat((folder + "/" + name).c_str(), &facts) != 0) continue;
+    if (lstat(base::Format("{}/{}", folder, name).c_str(), &facts) != 0) continue;
     found.bytes += facts.st_blocks * 512;
     found.last_write_ns =
         std::max(found.last_write_ns,
@@ -203,7 +203,7 @@ std::vector<AttemptLogs> AllLogs(const std::string& logs) {
   for (const std::string& job_name : NamesIn(logs)) {
     const auto job = ParseNumber<std::uint32_t>(job_name);
     if (!job) continue;
-    for (const std::string& attempt_name : NamesIn(logs + "/" + job_name)) {
+    for (const std::string& attempt_name : NamesIn(base::Format("{}/{}", logs, job_name))) {
       const auto attempt = ParseNumber<std::uint32_t>(attempt_name);
       if (!attempt) continue;
       const GangId gang{{*job}, {*attempt}};

@@ -34,6 +34,8 @@ struct PlannedCgroups {
   friend bool operator==(const PlannedCgroups&, const PlannedCgroups&) = default;
 };
 
+bool operator==(const Launch& a, const Launch& b);
+
 struct Plan {
   Launch launch;
   std::string invocation;  ///< names this launch, in the whole world: 32 hexadecimal digits
@@ -47,8 +49,6 @@ struct Plan {
   std::optional<PlannedCgroups> cgroups;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
-
-bool operator==(const Launch& a, const Launch& b);
 
 /// The archive of a plan, its version first. Values of secret variables are not in it, only where
 /// they are to be read; the token is.
