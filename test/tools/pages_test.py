@@ -32,7 +32,18 @@ class PagesTest(unittest.TestCase):
         self.here = folder.name
         shutil.copytree(ROOT / "examples", pathlib.Path(self.here) / "examples")
         program = pathlib.Path(os.environ["MUSTER_BINARY"]).parent
-        self.environment = {**os.environ, "PATH": f"{program}:{os.environ['PATH']}"}
+        self.state = pathlib.Path(self.here) / "state"
+        (pathlib.Path(self.here) / "train.py").write_text("print('trained')\n", encoding="utf-8")
+        self.environment = {**os.environ, "PATH": f"{program}:{os.environ['PATH']}",
+                            "MUSTER_SERVER": f"unix:{self.state}/muster.sock"}
+
+    def as_here(self, line):
+        """A line about the machine's own server, made to be about one of the test's, with GPUs that it can play with."""
+        if line.startswith("muster up"):
+            return f"{line} --state-dir '{self.state}' --virtual 1x8 --allow-root 2>/dev/null"
+        if line.startswith("muster down"):
+            return f"{line} --state-dir '{self.state}' 2>/dev/null"
+        return line
 
     def run_line(self, line):
         return subprocess.run(line, shell=True, cwd=self.here, env=self.environment, capture_output=True, text=True,
@@ -44,7 +55,7 @@ class PagesTest(unittest.TestCase):
             self.assertGreater(len(commands), 2, page)
             for line in commands:
                 with self.subTest(page=page, line=line):
-                    done = self.run_line(line)
+                    done = self.run_line(self.as_here(line))
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual(done.stderr, "")
 

@@ -135,7 +135,8 @@ std::vector<std::string> TaskEnvironment(const Plan& plan, TaskPlace place,
 
   std::vector<std::string> environment;
   environment.reserve(variables.size());
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables)
+    environment.push_back(base::Format("{}={}", name, value));
   return environment;
 }
 
