@@ -46,12 +46,9 @@ const model::TaskCommand& CommandOf(const TaskStart& start) {
 }
 
 void ResetSignals() {
-  // The kernel's own call and struct, all zeros: libc keeps two signals to itself, which a spawned
-  // process finds ignored.
-  const std::array<std::uint64_t, 4> usual{};
-  for (int signal = 1; signal < NSIG; ++signal) {
-    syscall(SYS_rt_sigaction, signal, usual.data(), nullptr, sizeof(std::uint64_t));
-  }
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &usual, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -185,6 +182,15 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// The two signals that libc keeps to itself, which a spawned process finds ignored. By the
+/// kernel's own call and struct (all zeros), and last: libc needs them to switch accounts.
+void ResetLibrarySignals() {
+  const std::array<std::uint64_t, 4> usual{};
+  for (const int signal : {32, 33}) {
+    syscall(SYS_rt_sigaction, signal, usual.data(), nullptr, sizeof(std::uint64_t));
+  }
+}
+
 /// Why `execve` failed, in words of the job.
 [[noreturn]] void FailToRun(const TaskStart& start, const std::string& command, int error_number) {
   std::string text = base::Format("cannot run {}: {}", Shown(command), ErrnoText(error_number));
@@ -201,6 +207,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   if (arguments.empty() || arguments[0].empty()) Fail(start, "there is no command to run");
   const std::string command = arguments[0];
   const std::string search(ValueOf(environment, "PATH="));
+  ResetLibrarySignals();
   std::vector<char*> argument_pointers = Pointers(arguments);
   std::vector<char*> environment_pointers = Pointers(environment);
   const auto execute = [&](const std::string& path) {
