@@ -6,7 +6,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test sanitize soak bench repro fuzz lint docs clean help
+.PHONY: demo test sanitize threads soak bench repro fuzz lint docs clean help
 
 demo:   ## a 10,000-GPU cluster under two policies (MUSTER_DATA=... for a recorded trace), then a live server and a kill -9
 	@tools/bootstrap build python
@@ -17,9 +17,13 @@ test:   ## build with both compilers, run every test, compare their decisions
 	@tools/bootstrap build test
 	@tools/test
 
-sanitize: ## the tests of most rooms under address, undefined-behaviour and thread sanitizers
+sanitize: ## the tests of most rooms under address and undefined-behaviour sanitizers
 	@tools/bootstrap build test
 	@tools/test --sanitized
+
+threads: ## the tests of server, api and driver under the thread sanitizer
+	@tools/bootstrap build test
+	@tools/test --threads
 
 soak:   ## kill -9 of the server at MUSTER_CRASH_POINTS (10,000) random points under load; hours
 	@tools/bootstrap build python

@@ -94,7 +94,7 @@ Server::StepResult Server::Step() {
     pending.observations = std::move(taken.observations);
     if (!Commit(pending)) return Rest();
   } else {
-    GiveOrders({}, std::move(pending.orders));
+    GiveOrders({}, pending.orders);
   }
   for (Pending::Due& due : pending.answers) due.answer(std::move(due.reply));
   counters_.loop_lag.Add(outside_.clock.Steady() - began);
@@ -124,7 +124,7 @@ bool Server::Commit(Pending& pending) {
   }
   Count(pending.batch);
   Publish();
-  GiveOrders(pending.batch, std::move(pending.orders));
+  GiveOrders(pending.batch, pending.orders);
   MaybeSnapshot(record.bytes.size());
   return true;
 }
@@ -201,7 +201,7 @@ driver::Launch Server::MakeLaunch(model::JobId job) const {
   return launch;
 }
 
-void Server::GiveOrders(const Batch& batch, std::vector<driver::Order> orders) {
+void Server::GiveOrders(const Batch& batch, const std::vector<driver::Order>& orders) {
   for (const driver::Order& order : orders) outside_.driver.Give(order);
   for (const model::Decision& decision : batch.decisions) {
     if (const auto* start = std::get_if<model::StartGang>(&decision)) {

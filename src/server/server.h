@@ -86,7 +86,7 @@ class Server : public Front {
   bool ResolveDoubt();
   void EnterDoubt(const base::Error& error, const Batch& undone);
   bool Commit(Pending& pending);
-  void GiveOrders(const Batch& batch, std::vector<driver::Order> orders);
+  void GiveOrders(const Batch& batch, const std::vector<driver::Order>& orders);
   void Count(const Batch& batch);
   void Publish();
   void RejectWaiting();

@@ -104,7 +104,9 @@ class Folder {
       if (tables_.jobs.IsDropped(first)) continue;
       bool all = true;
       for (std::size_t i = first; i < first + kRows && all; ++i) all = HasEnded(i);
-      if (all && (kept += kRows) > kKeptEndedJobs) tables_.jobs.DropChunk(chunk);
+      if (!all) continue;
+      kept += kRows;
+      if (kept > kKeptEndedJobs) tables_.jobs.DropChunk(chunk);
     }
   }
 
