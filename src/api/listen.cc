@@ -89,7 +89,15 @@ base::Result<Descriptor> LockDirectory(const std::string& path) {
     }
     return Failed(errno, "cannot open the directory " + directory);
   }
-  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
+  // Whoever starts there is done in a moment; so is a process that a killed server was starting.
+  constexpr int kTries = 300;
+  constexpr useconds_t kBetweenUs = 10'000;
+  int failed = ::flock(opened.get(), LOCK_EX | LOCK_NB);
+  for (int i = 0; i < kTries && failed != 0 && errno == EWOULDBLOCK; ++i) {
+    ::usleep(kBetweenUs);
+    failed = ::flock(opened.get(), LOCK_EX | LOCK_NB);
+  }
+  if (failed != 0) {
     return Error{ErrorCode::kRefused,
                  base::Format("{} is locked: another server is starting there", directory)};
   }

@@ -57,7 +57,7 @@ class FrameworksTest(unittest.TestCase):
             now = self.server.job(number)
             if "checkpoint" in now and now["checkpoint"]["step"] >= step:
                 return now
-            self.assertNotIn(now["state"], ENDED, self.server.run("logs", number).stdout)
+            self.assertNotIn(now["state"], ENDED, self.server.run("why", number).stdout)
             self.server.next_event(number)
 
     def log(self, number, attempt):

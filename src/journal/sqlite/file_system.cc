@@ -63,6 +63,20 @@ std::optional<pid_t> ReadHolder(int lock_file) {
   return runs ? std::optional(holder) : std::nullopt;
 }
 
+/// As `flock`. A server that was killed while it started a process leaves the lock with that
+/// process until it has become another program: a moment in which nobody is really there.
+int LockPatiently(int lock_file, int kind) {
+  constexpr int kTries = 300;
+  constexpr useconds_t kBetweenUs = 10'000;
+  int failed = flock(lock_file, kind | LOCK_NB);
+  for (int i = 0; i < kTries && failed != 0 && errno == EWOULDBLOCK && !ReadHolder(lock_file);
+       ++i) {
+    usleep(kBetweenUs);
+    failed = flock(lock_file, kind | LOCK_NB);
+  }
+  return failed;
+}
+
 Error InUse(int lock_file, const std::string& shown_path, LockFile::Mode mode) {
   const std::optional<pid_t> holder = ReadHolder(lock_file);
   if (mode == LockFile::Mode::kReader) {
@@ -142,7 +156,7 @@ Result<LockFile> LockFile::Take(const std::string& path, const std::string& show
     if (!file.ok() && errno == ENOENT) return LockFile(Descriptor());
   }
   if (!file.ok()) return ExplainSystem(errno, "open", lock_path);
-  if (flock(file.number(), (writer ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
+  if (LockPatiently(file.number(), writer ? LOCK_EX : LOCK_SH) != 0) {
     if (errno == EWOULDBLOCK) return InUse(file.number(), shown_path, mode);
     return ExplainSystem(errno, "lock", lock_path);
   }
