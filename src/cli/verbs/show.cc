@@ -11,7 +11,7 @@ namespace muster::cli {
 namespace {
 
 /// A verb that prints one document about one job.
-void AddAboutJob(CLI::App& app, Context& context, const char* below, TextOf text) {
+void AddAboutJob(CLI::App& app, Context& context, const char* below, const TextOf& text) {
   struct Options {
     ClientOptions client;
     std::string job;
