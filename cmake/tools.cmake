@@ -28,12 +28,6 @@ target_compile_options(muster_warnings INTERFACE
 # muster_library(NAME DEPS...): every .cc below src/NAME, one static library a room.
 function(muster_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
-  if(NOT sources)
-    add_library(muster_${name} INTERFACE)
-    target_include_directories(muster_${name} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
-    target_link_libraries(muster_${name} INTERFACE ${ARGN})
-    return()
-  endif()
   add_library(muster_${name} STATIC ${sources})
   target_include_directories(muster_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(muster_${name} PUBLIC ${ARGN} PRIVATE muster_warnings)

@@ -203,11 +203,11 @@ class HttpClient final : public Client {
 
   Status ConnectTo(const SystemAddress& address) {
     input_.clear();
-    Descriptor made(::socket(address.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    posix::Descriptor made(::socket(address.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.IsOpen()) return Unavailable("cannot make a socket");
     Socket socket(io_);
     NetError ec;
-    socket.assign(asio::generic::stream_protocol(address.family, 0), made.get(), ec);
+    socket.assign(asio::generic::stream_protocol(address.family, 0), made.number(), ec);
     if (ec) return Unavailable(ec.message());
     made.Release();
     wire_ = std::make_unique<Wire>(std::move(socket), tls_.get());

@@ -231,9 +231,9 @@ class Server final : public HttpServer {
     });
   }
 
-  void AddDoor(Descriptor& socket, int family) {
+  void AddDoor(posix::Descriptor& socket, int family) {
     if (!socket.IsOpen()) return;
-    doors_.push_back(std::make_unique<Door>(*hub_.io, family, socket.get()));
+    doors_.push_back(std::make_unique<Door>(*hub_.io, family, socket.number()));
     socket.Release();  // the acceptor closes it
   }
 
@@ -246,7 +246,7 @@ class Server final : public HttpServer {
         const int fd = ::accept4(door.acceptor.native_handle(), nullptr, nullptr,
                                  SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-          Welcome(door, Descriptor(fd));
+          Welcome(door, posix::Descriptor(fd));
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
           return Pause(door);
         } else if (errno == EAGAIN) {
@@ -265,24 +265,25 @@ class Server final : public HttpServer {
     });
   }
 
-  void Welcome(const Door& door, Descriptor accepted) {
+  void Welcome(const Door& door, posix::Descriptor accepted) {
     Origin origin{.is_unix = door.family == AF_UNIX};
     if (origin.is_unix) {
-      origin.peer = PeerOf(accepted.get());
+      origin.peer = PeerOf(accepted.number());
     } else {
-      origin.address = AddressOf(accepted.get());
+      origin.address = AddressOf(accepted.number());
       origin.on_loopback = opened_.address.loopback;
       origin.tls = opened_.tls.get();
       const int on = 1;
-      ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      ::setsockopt(accepted.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       // A machine that vanished does not close its streams: what it leaves unacknowledged does.
       const auto unheard_ms = static_cast<unsigned>(
           std::clamp<std::int64_t>(hub_.options.limits.body_ms, 1000, 600'000));
-      ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
+      ::setsockopt(accepted.number(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms,
+                   sizeof unheard_ms);
     }
     Socket socket(*hub_.io);
     NetError ec;
-    socket.assign(asio::generic::stream_protocol(door.family, 0), accepted.get(), ec);
+    socket.assign(asio::generic::stream_protocol(door.family, 0), accepted.number(), ec);
     if (ec) return;
     accepted.Release();
     auto connection = std::make_shared<Connection>(hub_, std::move(socket), std::move(origin));

@@ -17,6 +17,7 @@
 
 #include "base/strings.h"
 #include "base/units.h"
+#include "posix/lock.h"
 
 namespace muster::api {
 namespace {
@@ -52,9 +53,9 @@ const sockaddr* Plain(const T& address) {
 
 /// Whether a server answers at the socket file.
 bool IsAnswered(const std::string& path) {
-  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const posix::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = UnixAddress(path);
-  if (::connect(probe.get(), Plain(address), sizeof address) == 0) return true;
+  if (::connect(probe.number(), Plain(address), sizeof address) == 0) return true;
   return errno != ECONNREFUSED && errno != ENOENT;  // EAGAIN: alive, with a full queue
 }
 
@@ -76,12 +77,12 @@ base::Status RemoveStale(const std::string& path) {
 
 /// Opens and locks the directory of `path`, so that two servers that start at once do not each
 /// remove the other's file.
-base::Result<Descriptor> LockDirectory(const std::string& path) {
+base::Result<posix::Descriptor> LockDirectory(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "."
                                 : slash == 0               ? "/"
                                                            : path.substr(0, slash);
-  Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  posix::Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.IsOpen()) {
     if (errno == ENOENT) {
       return Error{ErrorCode::kNotFound,
@@ -89,15 +90,8 @@ base::Result<Descriptor> LockDirectory(const std::string& path) {
     }
     return Failed(errno, "cannot open the directory " + directory);
   }
-  // Whoever starts there is done in a moment; so is a process that a killed server was starting.
-  constexpr int kTries = 300;
-  constexpr useconds_t kBetweenUs = 10'000;
-  int failed = ::flock(opened.get(), LOCK_EX | LOCK_NB);
-  for (int i = 0; i < kTries && failed != 0 && errno == EWOULDBLOCK; ++i) {
-    ::usleep(kBetweenUs);
-    failed = ::flock(opened.get(), LOCK_EX | LOCK_NB);
-  }
-  if (failed != 0) {
+  // Whoever starts there is done in a moment.
+  if (posix::LockPatiently(opened.number(), LOCK_EX) != 0) {
     return Error{ErrorCode::kRefused,
                  base::Format("{} is locked: another server is starting there", directory)};
   }
@@ -119,10 +113,6 @@ bool IsNumeric(int family, const std::string& host) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 base::Result<UnixListener> UnixListener::Open(std::string path, std::uint32_t mode) {
   if (path.size() > kMaxSocketPath) {
     return Error{ErrorCode::kInvalid,
@@ -137,17 +127,17 @@ base::Result<UnixListener> UnixListener::Open(std::string path, std::uint32_t mo
   if (const auto removed = RemoveStale(path); !removed) return removed.error();
 
   UnixListener made;
-  made.socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  made.socket = posix::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.socket.IsOpen()) return Failed(errno, "cannot make a socket");
   // The file takes its first mode from the socket: it is never open to more than it should be.
-  ::fchmod(made.socket.get(), mode);
+  ::fchmod(made.socket.number(), mode);
   const sockaddr_un address = UnixAddress(path);
-  if (::bind(made.socket.get(), Plain(address), sizeof address) != 0) {
+  if (::bind(made.socket.number(), Plain(address), sizeof address) != 0) {
     return Failed(errno, "cannot listen at " + path);
   }
   struct stat found {};
   if (::chmod(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &found) != 0 ||
-      ::listen(made.socket.get(), kBacklog) != 0) {
+      ::listen(made.socket.number(), kBacklog) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
     return Failed(error, "cannot listen at " + path);
@@ -198,10 +188,10 @@ base::Result<TcpListener> ListenTcp(const TcpAddress& address) {
   const std::string host = address.ipv6 ? "[" + address.host + "]" : address.host;
   const std::string where = base::Format("{}:{}", host, address.port);
   const int family = address.ipv6 ? AF_INET6 : AF_INET;
-  TcpListener made{.socket =
-                       Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  TcpListener made{
+      .socket = posix::Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   if (!made.socket.IsOpen()) return Failed(errno, "cannot make a socket for " + where);
-  const int fd = made.socket.get();
+  const int fd = made.socket.number();
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 

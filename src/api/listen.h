@@ -8,28 +8,9 @@
 #include <utility>
 
 #include "base/result.h"
+#include "posix/descriptor.h"
 
 namespace muster::api {
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-  bool IsOpen() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 /// Longest path of a Unix socket, in bytes.
 inline constexpr std::size_t kMaxSocketPath = 107;
@@ -52,7 +33,7 @@ class UnixListener {
   /// or that is no socket, is `kRefused`.
   static base::Result<UnixListener> Open(std::string path, std::uint32_t mode);
 
-  Descriptor socket;
+  posix::Descriptor socket;
   void RemoveFile();
 
  private:
@@ -72,7 +53,7 @@ struct TcpAddress {
 base::Result<TcpAddress> ParseTcpAddress(std::string_view text);
 
 struct TcpListener {
-  Descriptor socket;
+  posix::Descriptor socket;
   std::uint16_t port = 0;  ///< the one in use
 };
 base::Result<TcpListener> ListenTcp(const TcpAddress& address);

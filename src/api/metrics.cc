@@ -33,6 +33,14 @@ std::string LabelText(std::string_view value) {
   return out;
 }
 
+std::int64_t LostDeviceUs(const server::Picture& picture) {
+  std::int64_t lost = 0;
+  for (const auto& [day, rows] : *picture.tables.usage) {
+    for (const auto& [key, row] : *rows) lost += row.lost_us;
+  }
+  return lost;
+}
+
 /// Writes the samples of one family.
 class Samples {
  public:
@@ -173,7 +181,7 @@ constexpr std::array<Family, 26> kFamilies = {{
      MUSTER_SAMPLE(s.counters.node_losses)},
     {{"muster_lost_gpu_seconds_total", "counter", "",
       "GPU time of attempts that ended badly, since their last checkpoint."},
-     MUSTER_SAMPLE(SecondsText(s.counters.lost_device_us))},
+     MUSTER_SAMPLE(SecondsText(LostDeviceUs(s.picture)))},
     {{"muster_decide_seconds", "histogram", "", "Time of one scheduling pass."},
      MUSTER_SAMPLE(s.counters.decide)},
     {{"muster_loop_lag_seconds", "histogram", "", "Time of one turn of the event loop."},

@@ -180,14 +180,6 @@ void Archive(A& a, GangId& v) {
   a(v.job, v.attempt);
 }
 template <class A>
-void Archive(A& a, Replica& v) {
-  a(v.group, v.node, v.devices, v.cpu, v.memory);
-}
-template <class A>
-void Archive(A& a, Group& v) {
-  a(v.name, v.command);
-}
-template <class A>
 void Archive(A& a, RankExit& v) {
   a(v.kind, v.code, v.text);
 }

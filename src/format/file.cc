@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "posix/descriptor.h"
 
 namespace muster::format {
 namespace {
@@ -55,26 +56,9 @@ Error TooLarge(const std::string& path, std::size_t limit) {
   return Error{ErrorCode::kInvalid, Format("more than {} bytes; that is the limit", limit), path};
 }
 
-/// An open file, closed at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  bool ok() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 Result<std::string> ReadRaw(const std::string& path, std::size_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return SystemError(path, "read");
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.IsOpen()) return SystemError(path, "read");
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return SystemError(path, "read");
   if (S_ISDIR(status.st_mode)) {
@@ -256,8 +240,8 @@ class Temporary {
 
 /// Writes to what is there: a pipe, a device, or the file that another program's output goes to.
 Status WriteInto(const std::string& path, std::string_view text) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  return file.ok() ? WriteAll(file.number(), text, path) : SystemError(path, "write");
+  const posix::Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  return file.IsOpen() ? WriteAll(file.number(), text, path) : SystemError(path, "write");
 }
 
 /// Whether the one who runs this may write to the file. Root may write everywhere, and is stopped

@@ -41,7 +41,11 @@ std::size_t RecordBytes(const Request& request) {
 bool Mailbox::Post(Request& request, Answer& answer) {
   {
     const std::lock_guard lock(mutex_);
-    if (closed_ || requests_.size() >= kMaxRequests) return false;
+    if (closed_) return false;
+    if (requests_.size() >= kMaxRequests) {
+      ++rejected_;
+      return false;
+    }
     requests_.push_back({std::move(request), std::move(answer)});
   }
   changed_.notify_one();
@@ -68,6 +72,11 @@ Mailbox::Taken Mailbox::Take() {
             std::min(kMaxObservationsTaken, observations_.size()));
   taken.left = requests_.size() + observations_.size();
   return taken;
+}
+
+std::uint64_t Mailbox::rejected() const {
+  const std::lock_guard lock(mutex_);
+  return rejected_;
 }
 
 void Mailbox::PutBack(std::vector<driver::Observation> observations) {

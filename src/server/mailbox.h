@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -50,6 +51,9 @@ class Mailbox {
   /// Takes no more requests; what waits is handed out for answering.
   std::vector<Posted> Close();
 
+  /// Requests that were sent away because too many waited.
+  std::uint64_t rejected() const;
+
   /// Returns when something waits, after `Wake`, or after `span`.
   void Wait(base::Duration span);
   /// Likewise, but observations may go on waiting.
@@ -60,10 +64,11 @@ class Mailbox {
   template <class Ready>
   void WaitUntil(base::Duration span, Ready ready);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Posted> requests_;
   std::deque<driver::Observation> observations_;
+  std::uint64_t rejected_ = 0;
   bool woken_ = false;
   bool closed_ = false;
 };

@@ -113,7 +113,7 @@ struct PauseRecord {
   base::Instant since;
 };
 
-/// Of one histogram of seconds; bounds in `kHistogramBounds`.
+/// Upper bounds of a histogram's buckets; one more bucket has no bound.
 inline constexpr std::array<std::int64_t, 12> kHistogramBoundsMs = {
     1, 10, 100, 1000, 5000, 15'000, 60'000, 300'000, 900'000, 3'600'000, 14'400'000, 86'400'000};
 struct Histogram {
@@ -136,7 +136,6 @@ struct Counters {
   std::uint64_t requeues = 0;
   std::array<std::uint64_t, 4> ends{};  ///< by model::JobEnd
   std::uint64_t node_losses = 0;
-  std::int64_t lost_device_us = 0;
   std::map<std::string, Histogram, std::less<>> wait;  ///< submit to start, by queue
   Histogram decide;
   Histogram append;

@@ -290,6 +290,7 @@ void Server::Count(const Batch& batch) {
 }
 
 void Server::Publish() {
+  counters_.rejected_full = mailbox_.rejected();
   PicturePtr picture = std::make_shared<const Picture>(
       Picture{.sequence = state_.sequence(),
               .at = state_.at(),

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <unordered_map>
 #include <variant>
 
+#include "base/cow_archive.h"
 #include "base/strings.h"
+#include "model/request_list.h"
 #include "server/records_archive.h"
 #include "server/tables.h"
 
@@ -62,62 +63,6 @@ base::Error Damaged() {
   return {base::ErrorCode::kInvalid, "the snapshot is damaged or cut short", ""};
 }
 
-/// Requests of all jobs, each distinct one once.
-struct Requests {
-  std::vector<model::GangRequestPtr> distinct;
-  std::vector<std::uint32_t> of_job;  ///< number plus one; 0 = none
-};
-
-Requests CollectRequests(const Tables& tables) {
-  Requests requests;
-  std::unordered_map<std::string, std::uint32_t> known;
-  std::unordered_map<const model::GangRequest*, std::uint32_t> seen;
-  for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
-    const model::GangRequestPtr& request = tables.jobs[i].request;
-    std::uint32_t number = 0;
-    if (request != nullptr) {
-      const auto [at, fresh] = seen.try_emplace(request.get(), 0);
-      if (fresh) {
-        base::Writer writer;
-        writer(*request);
-        const auto bytes = writer.bytes();
-        const auto next = static_cast<std::uint32_t>(requests.distinct.size() + 1);
-        const auto [known_at, is_new] =
-            known.try_emplace(std::string(bytes.begin(), bytes.end()), next);
-        if (is_new) requests.distinct.push_back(request);
-        at->second = known_at->second;
-      }
-      number = at->second;
-    }
-    requests.of_job.push_back(number);
-  }
-  return requests;
-}
-
-template <class Row, std::size_t kRows>
-void WriteTable(base::Writer& writer, const base::CowTable<Row, kRows>& table) {
-  writer(table.size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (i % kRows == 0) writer(table.IsDropped(i));
-    if (!table.IsDropped(i)) writer(table[i]);
-  }
-}
-
-template <class Row, std::size_t kRows>
-void ReadTable(base::Reader& reader, base::CowTable<Row, kRows>& table) {
-  std::size_t size = 0;
-  reader(size);
-  bool dropped = false;
-  for (std::size_t i = 0; i < size && reader.ok(); ++i) {
-    if (i % kRows == 0) reader(dropped);
-    if (dropped && size - i / kRows * kRows < kRows) return reader.Fail();
-    Row row;
-    if (!dropped) reader(row);
-    table.PushBack(std::move(row));
-    if (dropped && (i + 1) % kRows == 0) table.DropChunk(i / kRows);
-  }
-}
-
 /// Maps go out as lists of pairs.
 template <class Map>
 auto Pairs(const Map& map) {
@@ -151,23 +96,15 @@ std::vector<std::pair<UsageKey, UsageRow>> UsageRows(const UsageDays& days) {
 /// The rest of the tables after the engine's snapshot.
 Tables ReadTables(base::Reader& reader) {
   Tables tables;
-  Requests requests;
-  reader(requests.distinct, requests.of_job);
-  ReadTable(reader, tables.jobs);
-  for (std::size_t i = 0; i < requests.of_job.size() && reader.ok(); ++i) {
-    const std::uint32_t number = requests.of_job[i];
-    if (number == 0) continue;
-    if (number > requests.distinct.size() || i >= tables.jobs.size() || tables.jobs.IsDropped(i)) {
-      reader.Fail();
-      break;
-    }
-    tables.jobs.Mutable(i).request = requests.distinct[number - 1];
-  }
+  model::RequestList requests;
+  reader(requests);
+  base::ReadTable(reader, tables.jobs);
+  if (reader.ok() && !requests.GiveTo(tables.jobs)) reader.Fail();
   tables.nodes = std::make_shared<const NodeRecords>(FromPairs<NodeRecords>(reader));
   std::vector<TokenCreated> tokens;
   reader(tokens);
   tables.tokens = std::make_shared<const std::vector<TokenCreated>>(std::move(tokens));
-  ReadTable(reader, tables.audit);
+  base::ReadTable(reader, tables.audit);
   tables.usage = std::make_shared<const UsageDays>(ReadUsage(reader));
   std::string policy_text;
   reader(tables.pause, policy_text);
@@ -219,11 +156,10 @@ State::State(const StateOptions& options)
 std::vector<std::uint8_t> State::Snapshot() const {
   base::Writer writer;
   writer(kFormatVersion, sequence_, at_, engine_.Snapshot());
-  const Requests requests = CollectRequests(tables_);
-  writer(requests.distinct, requests.of_job);
-  WriteTable(writer, tables_.jobs);
+  writer(model::RequestList::Of(tables_.jobs));
+  base::WriteTable(writer, tables_.jobs);
   writer(Pairs(*tables_.nodes), *tables_.tokens);
-  WriteTable(writer, tables_.audit);
+  base::WriteTable(writer, tables_.audit);
   writer(UsageRows(*tables_.usage), tables_.pause, *tables_.policy_text, Pairs(keys_.all()));
   return std::move(writer).Take();
 }

@@ -110,9 +110,13 @@ class Folder {
     }
   }
 
-  JobRecord* Find(model::JobId job) {
+  const JobRecord* Find(model::JobId job) const {
     if (job.value >= tables_.jobs.size() || tables_.jobs.IsDropped(job.value)) return nullptr;
-    return tables_.jobs[job.value].text == nullptr ? nullptr : &tables_.jobs.Mutable(job.value);
+    return tables_.jobs[job.value].text == nullptr ? nullptr : &tables_.jobs[job.value];
+  }
+  /// For writing, which copies the rows around it once a batch.
+  JobRecord* FindToChange(model::JobId job) {
+    return Find(job) == nullptr ? nullptr : &tables_.jobs.Mutable(job.value);
   }
 
   void AddEvent(EventKind kind, model::JobId job, model::Attempt attempt, std::string text) {
@@ -136,8 +140,10 @@ class Folder {
         (note.exit.kind == Kind::kExited && note.exit.code == 0)) {
       return;
     }
+    // The first failure is the cause, the others follow it.
+    const AttemptRecord* open = OpenAttempt(note.gang);
+    if (open == nullptr || open->bad_rank >= 0) return;
     EditAttempt(note.gang, [&note](AttemptRecord& attempt) {
-      if (attempt.bad_rank >= 0) return;  // the first failure is the cause, the others follow it
       attempt.bad_rank = note.rank;
       attempt.bad_exit = note.exit;
     });
@@ -148,7 +154,7 @@ class Folder {
     if (!note.state_reason.empty()) record.state_reason = note.state_reason;
   }
   void On(const CheckpointNoted& note) {
-    JobRecord* record = Find(note.gang.job);
+    JobRecord* record = FindToChange(note.gang.job);
     if (record == nullptr) return;
     record->checkpoint = std::make_shared<const CheckpointRecord>(CheckpointRecord{
         .step = note.step, .path = note.path, .at = batch_.at, .attempt = note.gang.attempt});
@@ -172,7 +178,7 @@ class Folder {
     tables_.policy_text = std::make_shared<const std::string>(note.text);
   }
   void On(const ClassNoted& note) {
-    JobRecord* record = Find(note.job);
+    JobRecord* record = FindToChange(note.job);
     if (record == nullptr) return;
     JobText text = *record->text;
     text.priority_class = note.priority_class;
@@ -182,7 +188,7 @@ class Folder {
 
   // --- facts
   void On(const model::JobSubmitted& fact) {
-    JobRecord* record = Find(fact.job);
+    JobRecord* record = FindToChange(fact.job);
     if (record == nullptr) return;
     record->request = fact.request;
     record->queue = fact.queue;
@@ -207,8 +213,9 @@ class Folder {
         base::Format("{} has {} devices used by others", fact.node, std::popcount(fact.devices)));
   }
   void On(const model::TaskStarted& fact) {
+    const AttemptRecord* open = OpenAttempt({fact.job, fact.attempt});
+    if (open == nullptr || open->running.us != 0) return;
     EditAttempt({fact.job, fact.attempt}, [this, &fact](AttemptRecord& attempt) {
-      if (attempt.running.us != 0) return;
       attempt.running = batch_.at;
       AddEvent(EventKind::kRunning, fact.job, fact.attempt, "");
     });
@@ -224,7 +231,7 @@ class Folder {
 
   // --- decisions
   void On(const model::StartGang& decision) {
-    JobRecord* record = Find(decision.job);
+    JobRecord* record = FindToChange(decision.job);
     if (record == nullptr) return;
     std::vector<AttemptRecord> attempts;
     if (record->attempts != nullptr) attempts = *record->attempts;
@@ -254,13 +261,19 @@ class Folder {
     return token.expires.us != 0 && token.expires <= batch_.at;
   }
 
-  /// Changes the newest attempt if it has this number and goes on.
+  /// The newest attempt if it has this number and goes on, else null.
+  const AttemptRecord* OpenAttempt(driver::GangId gang) const {
+    const JobRecord* record = Find(gang.job);
+    if (record == nullptr || record->attempts == nullptr) return nullptr;
+    const AttemptRecord& last = record->attempts->back();
+    return last.number == gang.attempt && last.ended.us == 0 ? &last : nullptr;
+  }
+
+  /// Changes that attempt. A copy is made of all that are kept: look first whether there is need.
   template <class Edit>
   void EditAttempt(driver::GangId gang, Edit edit) {
-    JobRecord* record = Find(gang.job);
-    if (record == nullptr || record->attempts == nullptr) return;
-    const AttemptRecord& last = record->attempts->back();
-    if (last.number != gang.attempt || last.ended.us != 0) return;
+    if (OpenAttempt(gang) == nullptr) return;
+    JobRecord* record = FindToChange(gang.job);
     auto attempts = *record->attempts;
     edit(attempts.back());
     record->attempts = std::make_shared<const std::vector<AttemptRecord>>(std::move(attempts));
@@ -268,7 +281,7 @@ class Folder {
 
   /// Closes the newest attempt; what went wrong in it, for people.
   std::string EndAttempt(model::JobId job, ReasonCode why) {
-    const JobRecord* record = Find(job);
+    const JobRecord* record = FindToChange(job);
     if (record == nullptr || record->attempts == nullptr) return "";
     std::string how;
     EditAttempt({job, record->attempts->back().number}, [&](AttemptRecord& attempt) {

@@ -50,8 +50,12 @@ TEST(Metrics, ShowWhatIsGoingOn) {
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+  EXPECT_THAT(text, HasSubstr("muster_lost_gpu_seconds_total 0\n"));
+  api.site.clock.now = api.site.clock.now + base::Hours(1);
   api.End(job, {.kind = driver::RankExit::Kind::kExited, .code = 1});
-  EXPECT_THAT(Scrape(api), HasSubstr("muster_job_ends_total{end=\"failed\"} 1\n"));
+  const std::string after = Scrape(api);
+  EXPECT_THAT(after, HasSubstr("muster_job_ends_total{end=\"failed\"} 1\n"));
+  EXPECT_THAT(after, HasSubstr("muster_lost_gpu_seconds_total 57600")) << "16 GPUs for an hour";
 }
 
 TEST(Metrics, HistogramsAddUp) {

@@ -20,8 +20,8 @@
 #include <gtest/gtest.h>
 
 #include "driver/driver.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/local_driver.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -49,7 +49,7 @@ class Lines {
 
  private:
   std::string path_;
-  Descriptor pipe_;
+  posix::Descriptor pipe_;
   std::string rest_;
 };
 
@@ -60,7 +60,7 @@ class ProcessEnd {
   bool Wait() const;
 
  private:
-  Descriptor handle_;
+  posix::Descriptor handle_;
 };
 
 /// Takes in what a driver tells.

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -31,7 +31,7 @@ TEST(Ports, OnesInUseAndRestoredOnesArePassedOver) {
 }
 
 TEST(Ports, AListenerIsSeen) {
-  const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const posix::Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -262,6 +262,22 @@ TEST(Server, UsageSumsToWhatWasHeld) {
   EXPECT_EQ(lost, allocated) << "nothing was checkpointed";
 }
 
+TEST(Server, RequestsSentAwayAreCounted) {
+  Site site;
+  site.Start();
+  int away = 0;
+  for (std::size_t i = 0; i < Mailbox::kMaxRequests + 3; ++i) {
+    site.server->Post({User("ana"), ChangeJob{{77}, model::JobChanged::Change::kHold}},
+                      [&away](const base::Result<Reply>& reply) {
+                        if (reply.error().code == base::ErrorCode::kUnavailable) ++away;
+                      });
+  }
+  EXPECT_EQ(away, 3);
+  site.Run();
+  site.Submit(Job(1, 1));
+  EXPECT_EQ(site.server->Look()->counters->rejected_full, 3U);
+}
+
 TEST(Server, ReadersKeepWhatTheySaw) {
   Site site;
   site.Start();

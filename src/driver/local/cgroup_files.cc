@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -49,16 +50,6 @@ base::ErrorCode CodeOf(int number) {
       return base::ErrorCode::kIo;
   }
 }
-
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int number) : fd(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 /// A path of mountinfo, where blanks and the like are written as "\040".
 std::string Unescaped(std::string_view text) {
@@ -134,13 +125,13 @@ base::Error SystemError(std::string_view what, int number) {
 }
 
 base::Result<std::string> ReadSmallFile(const std::string& path, std::size_t most_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.fd < 0) return SystemError("open " + path, errno);
+  const posix::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.IsOpen()) return SystemError("open " + path, errno);
   std::string text;
   char buffer[16384];
   while (text.size() < most_bytes) {
     const ssize_t count =
-        ::read(file.fd, buffer, std::min(sizeof buffer, most_bytes - text.size()));
+        ::read(file.number(), buffer, std::min(sizeof buffer, most_bytes - text.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return SystemError("read " + path, errno);
     if (count == 0) break;
@@ -150,10 +141,10 @@ base::Result<std::string> ReadSmallFile(const std::string& path, std::size_t mos
 }
 
 base::Status WriteSmallFile(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (file.fd < 0) return SystemError("open " + path, errno);
+  const posix::Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!file.IsOpen()) return SystemError("open " + path, errno);
   // The kernel takes what is written to such a file in one piece or not at all.
-  const ssize_t count = ::write(file.fd, text.data(), text.size());
+  const ssize_t count = ::write(file.number(), text.data(), text.size());
   if (count < 0) return SystemError(Format("write \"{}\" to {}", text, path), errno);
   return {};
 }

@@ -80,7 +80,7 @@ std::optional<Record> DecodeRecord(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 base::Result<EventWriter> EventWriter::Create(const std::string& path, std::size_t ranks) {
-  Descriptor file(
+  posix::Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600));
   if (!file.IsOpen()) return FileError("make", path, errno);
   // Two records a rank, at their longest. A file system that cannot do it is one more that can
@@ -129,7 +129,7 @@ base::Status EventWriter::Write(std::string_view bytes) {
 
 base::Result<std::vector<TaskEvent>> EventReader::ReadNew() {
   std::vector<TaskEvent> events;
-  const Descriptor file(open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const posix::Descriptor file(open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.IsOpen()) {
     if (errno == ENOENT) return events;
     return FileError("open", path_, errno);

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "driver/driver.h"
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -40,10 +40,10 @@ class EventWriter {
   base::Status Append(const TaskEvent& event);
 
  private:
-  explicit EventWriter(Descriptor file) : file_(std::move(file)) {}
+  explicit EventWriter(posix::Descriptor file) : file_(std::move(file)) {}
   base::Status Write(std::string_view bytes);
 
-  Descriptor file_;
+  posix::Descriptor file_;
   std::int64_t size_ = 0;
 };
 

@@ -47,7 +47,7 @@ base::Error FileError(std::string_view what, std::string_view path, int error_nu
 }
 
 base::Result<std::vector<std::uint8_t>> ReadOwnFile(const std::string& path, std::size_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.IsOpen()) return FileError("open", path, errno);
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0) return FileError("read", path, errno);
@@ -76,7 +76,7 @@ base::Result<std::vector<std::uint8_t>> ReadOwnFile(const std::string& path, std
 base::Status WriteDurably(const std::string& path, std::span<const std::uint8_t> bytes) {
   const std::string temporary = path + ".new";
   unlink(temporary.c_str());
-  const Descriptor file(
+  const posix::Descriptor file(
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.IsOpen()) return FileError("make", temporary, errno);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -103,7 +103,7 @@ base::Status MakeFolders(const std::string& path) {
 }
 
 base::Status SyncFolder(const std::string& path) {
-  const base::Result<Descriptor> folder = OpenFolder(path);
+  const base::Result<posix::Descriptor> folder = OpenFolder(path);
   if (!folder) return folder.error();
   if (fsync(folder->number()) != 0 && errno != EINVAL) return FileError("write", path, errno);
   return {};
@@ -120,8 +120,8 @@ std::vector<std::string> NamesIn(const std::string& path) {
   return names;
 }
 
-base::Result<Descriptor> OpenFolder(const std::string& path) {
-  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::Result<posix::Descriptor> OpenFolder(const std::string& path) {
+  posix::Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.IsOpen()) return FileError("open the folder", path, errno);
   return folder;
 }

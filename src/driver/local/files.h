@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -36,7 +36,7 @@ base::Status SyncFolder(const std::string& path);
 std::vector<std::string> NamesIn(const std::string& path);
 
 /// Opens a folder for `openat`.
-base::Result<Descriptor> OpenFolder(const std::string& path);
+base::Result<posix::Descriptor> OpenFolder(const std::string& path);
 
 /// All of the bytes, over short writes and interruptions: how many, less only after an error
 /// (`errno`).

@@ -105,11 +105,12 @@ base::Status Gang::OpenLink(std::size_t node, std::span<const std::string> super
     if (mkfifo(path.c_str(), 0600) != 0) return FileError("make the pipe", path, errno);
   }
   // For writing too, so that an order that is given before the supervisor reads is kept.
-  Descriptor orders_end(open(orders.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  posix::Descriptor orders_end(open(orders.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!orders_end.IsOpen()) return FileError("open", orders, errno);
-  Descriptor alive_end(open(alive.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  posix::Descriptor alive_end(open(alive.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!alive_end.IsOpen()) return FileError("open", alive, errno);
-  const Descriptor held_end(open(alive.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const posix::Descriptor held_end(
+      open(alive.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!held_end.IsOpen()) return FileError("open", alive, errno);
   const base::Result<pid_t> child = SpawnSupervisor({.command = supervisor_command,
                                                      .folder = folder_,

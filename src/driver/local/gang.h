@@ -14,10 +14,10 @@
 
 #include "base/result.h"
 #include "driver/driver.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/events.h"
 #include "driver/local/orders.h"
 #include "driver/local/plan.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -65,8 +65,8 @@ class Gang {
  private:
   /// The supervisor of one node.
   struct Link {
-    Descriptor alive;   ///< open: somebody of it lives
-    Descriptor orders;  ///< closed: there is nobody to take any
+    posix::Descriptor alive;   ///< open: somebody of it lives
+    posix::Descriptor orders;  ///< closed: there is nobody to take any
     EventReader events;
     pid_t child = 0;  ///< to be collected, if we started it
     bool has_begun = false;

@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/files.h"
 #include "driver/local/process_tree.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -67,7 +67,7 @@ class Keeper {
   /// A process that was started here, not by another one.
   struct Main {
     pid_t pid = 0;
-    Descriptor failure;  ///< open: not known yet whether the command runs
+    posix::Descriptor failure;  ///< open: not known yet whether the command runs
     std::string failure_text;
     bool has_ended = false;
   };
@@ -82,8 +82,8 @@ class Keeper {
   void StartOne(std::int32_t local) {
     std::array<int, 2> pipe_ends{-1, -1};
     if (pipe2(pipe_ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return NotStarted("pipe", errno);
-    Descriptor failure(pipe_ends[0]);
-    const Descriptor failure_end(pipe_ends[1]);
+    posix::Descriptor failure(pipe_ends[0]);
+    const posix::Descriptor failure_end(pipe_ends[1]);
     const pid_t keeper = getpid();
     const pid_t pid = fork();
     if (pid < 0) return NotStarted("fork", errno);
@@ -261,7 +261,7 @@ class Keeper {
   }
 
   KeeperSetup setup_;
-  Descriptor signals_;
+  posix::Descriptor signals_;
   std::vector<Main> mains_;
   std::optional<RankExit> failure_;  ///< the first; one to start counts most
   bool is_started_ = false;

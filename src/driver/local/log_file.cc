@@ -73,7 +73,7 @@ base::Error NoLog(const LogRequest& request) {
 
 RankLog::RankLog(const std::string& folder, std::int32_t rank, std::int64_t limit_bytes)
     : path_(folder), rank_(rank), segment_limit_(std::max(kLeastSegmentBytes, limit_bytes / 2)) {
-  if (base::Result<Descriptor> opened = OpenFolder(folder)) folder_ = std::move(*opened);
+  if (base::Result<posix::Descriptor> opened = OpenFolder(folder)) folder_ = std::move(*opened);
   if (!folder_.IsOpen()) return;
   const std::vector<Segment> segments = SegmentsOf(path_, folder_.number(), rank);
   if (!segments.empty()) end_ = segments.back().end();
@@ -145,7 +145,7 @@ void RankLog::Finish() {
 }
 
 base::Result<LogChunk> ReadRankLog(const std::string& folder, const LogRequest& request) {
-  const base::Result<Descriptor> opened = OpenFolder(folder);
+  const base::Result<posix::Descriptor> opened = OpenFolder(folder);
   if (!opened) return NoLog(request);
   // A segment may be rotated away between the look and the reading.
   for (int tried = 0; tried < 8; ++tried) {
@@ -156,9 +156,9 @@ base::Result<LogChunk> ReadRankLog(const std::string& folder, const LogRequest& 
     const auto segment = std::find_if(segments.begin(), segments.end(), holds);
     if (segment == segments.end()) return chunk;
     chunk.offset = std::max(request.offset, segment->start);
-    const Descriptor file(openat(opened->number(),
-                                 SegmentName(request.rank, segment->start).c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const posix::Descriptor file(openat(opened->number(),
+                                        SegmentName(request.rank, segment->start).c_str(),
+                                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.IsOpen() && errno == ENOENT) continue;
     if (!file.IsOpen()) return FileError("open the log in", folder, errno);
     chunk.bytes.resize(std::min<std::size_t>(

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "driver/driver.h"
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -34,10 +34,10 @@ class RankLog {
   void NoteLoss();
 
   std::string path_;
-  Descriptor folder_;
+  posix::Descriptor folder_;
   std::int32_t rank_ = 0;
   std::int64_t segment_limit_ = 0;
-  Descriptor segment_;
+  posix::Descriptor segment_;
   std::uint64_t end_ = 0;  ///< offset of the next byte
   std::uint64_t segment_start_ = 0;
   std::int64_t lost_bytes_ = 0;

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// family that this machine lacks takes none.
 template <class Address>
 bool CanBind(int family, const Address& address) {
-  const Descriptor socket_number(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const posix::Descriptor socket_number(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket_number.IsOpen()) return true;
   const int on = 1;
   if (family == AF_INET6) {

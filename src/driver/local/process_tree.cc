@@ -17,7 +17,7 @@
 #include <unordered_set>
 
 #include "base/strings.h"
-#include "driver/local/descriptor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::size_t kMostEnvironBytes = std::size_t{8} << 20;
 
 /// Up to `room.size()` bytes from the start of a file of /proc.
 std::string_view ReadStart(const std::string& path, std::span<char> room) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.IsOpen()) return {};
   const ssize_t got = read(file.number(), room.data(), room.size());
   return got > 0 ? std::string_view(room.data(), static_cast<std::size_t>(got))
@@ -39,7 +39,7 @@ std::string_view ReadStart(const std::string& path, std::span<char> room) {
 
 std::string ReadWhole(const std::string& path) {
   std::string all;
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 16384> room{};
   ssize_t got = 0;
   while (file.IsOpen() && all.size() < kMostEnvironBytes &&
@@ -151,7 +151,7 @@ std::vector<ProcessFacts> ProcessesWithVariable(std::string_view assignment) {
 }
 
 bool SignalProcess(const ProcessFacts& process, int signal) {
-  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  const posix::Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   if (!handle.IsOpen()) return false;
   const std::optional<ProcessFacts> now = ReadProcess(process.pid);
   if (!now || now->start != process.start) return false;

@@ -12,9 +12,9 @@
 
 #include "base/check.h"
 #include "base/strings.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/files.h"
 #include "driver/local/supervisor.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -42,17 +42,17 @@ class SpawnSettings {
 };
 
 /// A copy above the numbers that the child is to have, so that none is overwritten before its turn.
-Descriptor MovedUp(int number) {
+posix::Descriptor MovedUp(int number) {
   constexpr int kFirst = 16;
-  return Descriptor(fcntl(number, F_DUPFD_CLOEXEC, kFirst));
+  return posix::Descriptor(fcntl(number, F_DUPFD_CLOEXEC, kFirst));
 }
 
 }  // namespace
 
 base::Result<pid_t> SpawnSupervisor(const SupervisorStart& start) {
-  const Descriptor alive = MovedUp(start.alive);
-  const Descriptor orders = MovedUp(start.orders);
-  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const posix::Descriptor alive = MovedUp(start.alive);
+  const posix::Descriptor orders = MovedUp(start.orders);
+  const posix::Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   const std::string errors = start.folder.Errors(start.node);
   if (!alive.IsOpen() || !orders.IsOpen() || !nothing.IsOpen()) {
     return FileError("start", "a supervisor", errno);

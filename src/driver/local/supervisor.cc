@@ -26,7 +26,6 @@
 
 #include "base/strings.h"
 #include "driver/local/cgroup.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/events.h"
 #include "driver/local/files.h"
 #include "driver/local/keeper.h"
@@ -35,6 +34,7 @@
 #include "driver/local/orders.h"
 #include "driver/local/process_tree.h"
 #include "driver/local/task_start.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -51,8 +51,8 @@ constexpr std::int64_t kLongestGraceUs = std::int64_t{365} * 24 * 3600 * 1'000'0
 struct SupervisedRank {
   std::int32_t rank = 0;
   pid_t keeper = 0;
-  Descriptor socket;  ///< open: the keeper has more to say
-  Descriptor output;
+  posix::Descriptor socket;  ///< open: the keeper has more to say
+  posix::Descriptor output;
   std::optional<RankLog> log;
   std::optional<Cgroup> cgroup;
   std::optional<RankExit> exit;  ///< set: over, and only to be recorded
@@ -178,15 +178,15 @@ class Supervisor {
     std::array<int, 2> pipe_ends{-1, -1};
     std::array<int, 2> socket_ends{-1, -1};
     if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return FileError("make", "a pipe", errno);
-    Descriptor output(pipe_ends[0]);
-    const Descriptor output_end(pipe_ends[1]);
+    posix::Descriptor output(pipe_ends[0]);
+    const posix::Descriptor output_end(pipe_ends[1]);
     // The tasks' end blocks: output waits for us rather than being lost.
     fcntl(output.number(), F_SETFL, O_RDONLY | O_NONBLOCK);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socket_ends.data()) != 0) {
       return FileError("make", "a socket", errno);
     }
-    Descriptor socket(socket_ends[0]);
-    const Descriptor socket_end(socket_ends[1]);
+    posix::Descriptor socket(socket_ends[0]);
+    const posix::Descriptor socket_end(socket_ends[1]);
     const pid_t keeper = fork();
     if (keeper < 0) {
       return base::Error{base::ErrorCode::kExhausted,
@@ -381,7 +381,7 @@ class Supervisor {
   EventWriter events_;
   std::string block_;
   std::vector<SupervisedRank> ranks_;
-  Descriptor signals_;
+  posix::Descriptor signals_;
   std::deque<TaskEvent> unwritten_;
   Clock::time_point retry_at_{};
   bool is_started_ = false;
@@ -407,7 +407,7 @@ void BecomeSupervisor() {
     fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
   }
   // A root supervisor is the last to go when memory runs out; others are refused this.
-  const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  const posix::Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (score.IsOpen()) (void)WriteAll(score.number(), "-900");
 }
 

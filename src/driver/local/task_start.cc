@@ -19,8 +19,8 @@
 
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/files.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 namespace {
@@ -72,7 +72,7 @@ void SetLimits() {
     setrlimit(RLIMIT_CORE, &limit);
   }
   // The supervisor may be spared when memory runs out; its tasks are not.
-  const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  const posix::Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (score.IsOpen()) WriteAll(score.number(), "100");
 }
 
@@ -107,7 +107,7 @@ std::string ReadSecret(const TaskStart& start, const std::string& variable,
   if (path == "~" || path.starts_with("~/")) path = start.account->facts.home + path.substr(1);
   const std::string what =
       base::Format("cannot read {} for the secret variable {}", Shown(path), Shown(variable));
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.IsOpen()) FailOn(start, what, errno);
   std::string value(kMostSecretBytes + 1, '\0');
   std::size_t size = 0;

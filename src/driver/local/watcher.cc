@@ -25,13 +25,12 @@
 #include "driver/local/launch_plan.h"
 #include "driver/local/log_file.h"
 #include "driver/local/process_tree.h"
+#include "posix/lock.h"
 
 namespace muster::driver {
 namespace {
 
 constexpr int kRetryMs = 100;
-constexpr int kLockTries = 300;
-constexpr useconds_t kLockRetryUs = 10'000;
 constexpr std::chrono::seconds kOrphanPatience{10};
 constexpr int kMostParents = 1024;
 
@@ -112,13 +111,8 @@ base::Status LocalDriver::Watcher::TakeFolder() {
   const std::string path = options_.state_dir + "/lock";
   lock_.Reset(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_.IsOpen()) return FileError("open", path, errno);
-  // A server that was killed while it started a process leaves the lock with that process until it
-  // has become another program: a moment in which nobody is really there.
-  for (int i = 0; i < kLockTries; ++i) {
-    if (flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return {};
-    if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
-    usleep(kLockRetryUs);
-  }
+  if (posix::LockPatiently(lock_.number(), LOCK_EX) == 0) return {};
+  if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
   return base::Error{
       base::ErrorCode::kRefused,
       base::Format("another server uses the folder '{}'; stop it, or give this one a "

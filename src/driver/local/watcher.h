@@ -17,13 +17,13 @@
 
 #include "base/result.h"
 #include "driver/driver.h"
-#include "driver/local/descriptor.h"
 #include "driver/local/gang.h"
 #include "driver/local/gpu_watch.h"
 #include "driver/local/local_driver.h"
 #include "driver/local/local_nodes.h"
 #include "driver/local/nvml.h"
 #include "driver/local/ports.h"
+#include "posix/descriptor.h"
 
 namespace muster::driver {
 
@@ -78,7 +78,7 @@ class LocalDriver::Watcher {
   Sink sink_;
   std::string gangs_folder_;
   std::string logs_folder_;
-  Descriptor lock_;
+  posix::Descriptor lock_;
   LocalNodes nodes_;
   std::optional<PlannedCgroups> cgroups_;
   std::optional<Nvml> nvml_;
@@ -92,8 +92,8 @@ class LocalDriver::Watcher {
   bool wants_retry_ = false;
   std::optional<std::function<void()>> on_orphans_gone_;
 
-  Descriptor epoll_;
-  Descriptor wake_;
+  posix::Descriptor epoll_;
+  posix::Descriptor wake_;
   std::mutex mutex_;
   std::deque<std::function<void()>> tasks_;  // guarded by mutex_
   bool is_closing_ = false;                  // guarded by mutex_

@@ -5,13 +5,14 @@
 #include <array>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/archive.h"
+#include "base/cow_archive.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "model/check_request.h"
+#include "model/request_list.h"
 
 namespace muster::engine {
 
@@ -72,65 +73,6 @@ bool HasChecksum(std::span<const std::uint8_t> bytes) {
                             bytes.last(kChecksumBytes));
 }
 
-template <class Row, std::size_t kRows>
-void WriteTable(base::Writer& writer, const base::CowTable<Row, kRows>& table) {
-  writer(table.size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const bool dropped = table.IsDropped(i);
-    if (i % kRows == 0) writer(dropped);
-    if (!dropped) writer(table[i]);
-  }
-}
-
-template <class Row, std::size_t kRows>
-void ReadTable(base::Reader& reader, base::CowTable<Row, kRows>& table) {
-  std::size_t size = 0;
-  reader(size);
-  bool dropped = false;
-  for (std::size_t i = 0; i < size && reader.ok(); ++i) {
-    if (i % kRows == 0) reader(dropped);
-    if (dropped && size - i / kRows * kRows < kRows)
-      return reader.Fail();  // only full chunks are dropped
-    Row row;
-    if (!dropped) reader(row);
-    table.PushBack(std::move(row));
-    if (dropped && (i + 1) % kRows == 0) table.DropChunk(i / kRows);
-  }
-}
-
-/// Distinct requests in order of first use, and each job's number in them plus one; 0 = none.
-struct Requests {
-  std::vector<model::GangRequestPtr> distinct;
-  std::vector<std::uint32_t> of_job;
-};
-
-Requests CollectRequests(const Tables& tables) {
-  Requests requests;
-  std::unordered_map<std::string, std::uint32_t> known;  // look-ups only, never iterated
-  std::unordered_map<const model::GangRequest*, std::uint32_t>
-      seen;  // saves encoding a shared one again
-  for (std::size_t i = 0; i < tables.jobs.size(); ++i) {
-    const model::GangRequestPtr& request = tables.jobs[i].request;
-    std::uint32_t number = 0;
-    if (request != nullptr) {
-      const auto [at, fresh] = seen.try_emplace(request.get(), 0);
-      if (fresh) {
-        base::Writer writer;
-        writer(*request);
-        std::string key(reinterpret_cast<const char*>(writer.bytes().data()),
-                        writer.bytes().size());
-        const auto next = static_cast<std::uint32_t>(requests.distinct.size() + 1);
-        const auto [known_at, fresh_key] = known.try_emplace(std::move(key), next);
-        if (fresh_key) requests.distinct.push_back(request);
-        at->second = known_at->second;
-      }
-      number = at->second;
-    }
-    requests.of_job.push_back(number);
-  }
-  return requests;
-}
-
 /// Everything that a row refers to exists. Numbers inside rows are checked by the ledger.
 bool RefersToRows(const Tables& tables) {
   for (std::size_t i = 0; i < tables.hardware.size(); ++i) {
@@ -176,13 +118,12 @@ bool RefersToRows(const Tables& tables) {
 std::vector<std::uint8_t> WriteSnapshot(const Tables& tables) {
   base::Writer writer;
   writer(kFormatVersion, *tables.policy, tables.seed, tables.latest, *tables.extended_names);
-  WriteTable(writer, tables.hardware);
-  WriteTable(writer, tables.nodes);
-  WriteTable(writer, tables.queues);
-  WriteTable(writer, tables.users);
-  const Requests requests = CollectRequests(tables);
-  writer(requests.distinct, requests.of_job);
-  WriteTable(writer, tables.jobs);
+  base::WriteTable(writer, tables.hardware);
+  base::WriteTable(writer, tables.nodes);
+  base::WriteTable(writer, tables.queues);
+  base::WriteTable(writer, tables.users);
+  writer(model::RequestList::Of(tables.jobs));
+  base::WriteTable(writer, tables.jobs);
   writer(tables.starts_paused);
   std::vector<std::uint8_t> bytes = std::move(writer).Take();
   AppendChecksum(bytes);
@@ -206,27 +147,19 @@ base::Result<Tables> ReadSnapshot(std::span<const std::uint8_t> bytes) {
   Tables tables;
   model::Policy policy;
   std::vector<std::string> extended_names;
-  Requests requests;
+  model::RequestList requests;
   reader(policy, tables.seed, tables.latest, extended_names);
-  ReadTable(reader, tables.hardware);
+  base::ReadTable(reader, tables.hardware);
   tables.policy = std::make_shared<const model::Policy>(std::move(policy));
   tables.extended_names =
       std::make_shared<const std::vector<std::string>>(std::move(extended_names));
-  ReadTable(reader, tables.nodes);
-  ReadTable(reader, tables.queues);
-  ReadTable(reader, tables.users);
-  reader(requests.distinct, requests.of_job);
-  ReadTable(reader, tables.jobs);
+  base::ReadTable(reader, tables.nodes);
+  base::ReadTable(reader, tables.queues);
+  base::ReadTable(reader, tables.users);
+  reader(requests);
+  base::ReadTable(reader, tables.jobs);
   if (version >= 2) reader(tables.starts_paused);
-  if (!reader.ok() || !reader.AtEnd() || requests.of_job.size() != tables.jobs.size())
-    return damaged;
-  for (std::size_t i = 0; i < requests.of_job.size(); ++i) {
-    const std::uint32_t number = requests.of_job[i];
-    if (number > requests.distinct.size()) return damaged;
-    if (number == 0) continue;
-    if (tables.jobs.IsDropped(i)) return damaged;
-    tables.jobs.Mutable(i).request = requests.distinct[number - 1];
-  }
+  if (!reader.ok() || !reader.AtEnd() || !requests.GiveTo(tables.jobs)) return damaged;
   // The gate let only sound requests in, and the engine relies on it.
   for (const model::GangRequestPtr& request : requests.distinct) {
     if (request == nullptr || !model::CheckRequest(*request).empty()) return damaged;

@@ -18,6 +18,7 @@
 
 #include "base/strings.h"
 #include "journal/sqlite/fault.h"
+#include "posix/lock.h"
 
 namespace muster::journal {
 namespace {
@@ -45,8 +46,8 @@ Result<std::string> Absolute(const std::string& path) {
 }
 
 Status SyncFolder(const std::string& folder) {
-  const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor.ok()) return ExplainSystem(errno, "open", folder);
+  const posix::Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.IsOpen()) return ExplainSystem(errno, "open", folder);
   if (fsync(descriptor.number()) != 0) return ExplainSystem(errno, "write", folder);
   return {};
 }
@@ -61,20 +62,6 @@ std::optional<pid_t> ReadHolder(int lock_file) {
   }
   const bool runs = holder > 0 && (kill(holder, 0) == 0 || errno == EPERM);
   return runs ? std::optional(holder) : std::nullopt;
-}
-
-/// As `flock`. A server that was killed while it started a process leaves the lock with that
-/// process until it has become another program: a moment in which nobody is really there.
-int LockPatiently(int lock_file, int kind) {
-  constexpr int kTries = 300;
-  constexpr useconds_t kBetweenUs = 10'000;
-  int failed = flock(lock_file, kind | LOCK_NB);
-  for (int i = 0; i < kTries && failed != 0 && errno == EWOULDBLOCK && !ReadHolder(lock_file);
-       ++i) {
-    usleep(kBetweenUs);
-    failed = flock(lock_file, kind | LOCK_NB);
-  }
-  return failed;
 }
 
 Error InUse(int lock_file, const std::string& shown_path, LockFile::Mode mode) {
@@ -102,10 +89,6 @@ void WriteHolder(int lock_file, std::string_view text) {
 }
 
 }  // namespace
-
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
 
 Result<std::string> ResolveFile(const std::string& path) {
   if (path.empty()) return Error{ErrorCode::kInvalid, "the path of the journal is empty"};
@@ -138,25 +121,27 @@ Result<std::string> ResolveFile(const std::string& path) {
 }
 
 Status CreateIfMissing(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
-  if (!file.ok()) return errno == EEXIST ? Status{} : ExplainSystem(errno, "create", path);
+  const posix::Descriptor file(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+  if (!file.IsOpen()) return errno == EEXIST ? Status{} : ExplainSystem(errno, "create", path);
   return SyncFolder(FolderOf(path));
 }
 
 Result<LockFile> LockFile::Take(const std::string& path, const std::string& shown_path, Mode mode) {
   const std::string lock_path = path + "-lock";
   const auto open_with = [&](int flags) {
-    return Descriptor(open(lock_path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly));
+    return posix::Descriptor(open(lock_path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly));
   };
   const bool writer = mode == Mode::kWriter;
-  Descriptor file = open_with(O_RDWR | O_CREAT);
-  if (!file.ok() && !writer) {
+  posix::Descriptor file = open_with(O_RDWR | O_CREAT);
+  if (!file.IsOpen() && !writer) {
     if (errno != EACCES && errno != EROFS) return ExplainSystem(errno, "open", lock_path);
     file = open_with(O_RDONLY);
-    if (!file.ok() && errno == ENOENT) return LockFile(Descriptor());
+    if (!file.IsOpen() && errno == ENOENT) return LockFile(posix::Descriptor());
   }
-  if (!file.ok()) return ExplainSystem(errno, "open", lock_path);
-  if (LockPatiently(file.number(), writer ? LOCK_EX : LOCK_SH) != 0) {
+  if (!file.IsOpen()) return ExplainSystem(errno, "open", lock_path);
+  if (posix::LockPatiently(file.number(), writer ? LOCK_EX : LOCK_SH,
+                           [&file] { return !ReadHolder(file.number()); }) != 0) {
     if (errno == EWOULDBLOCK) return InUse(file.number(), shown_path, mode);
     return ExplainSystem(errno, "lock", lock_path);
   }
@@ -166,8 +151,8 @@ Result<LockFile> LockFile::Take(const std::string& path, const std::string& show
 }
 
 Status Publish(const std::string& from, const std::string& to) {
-  const Descriptor file(open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return ExplainSystem(errno, "open", from);
+  const posix::Descriptor file(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.IsOpen()) return ExplainSystem(errno, "open", from);
   if (fsync(file.number()) != 0) return ExplainSystem(errno, "write", to);
   int failed = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (failed != 0 && errno == EINVAL) {  // a file system that does not know the flag

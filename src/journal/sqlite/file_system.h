@@ -7,27 +7,9 @@
 #include <utility>
 
 #include "base/result.h"
+#include "posix/descriptor.h"
 
 namespace muster::journal {
-
-/// Closed at the end of its scope.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  bool ok() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 /// The absolute name of the file `path`, links followed, so that one file has one lock and a later
 /// change of the working folder does not matter. The file itself need not be there, its folder
@@ -52,8 +34,8 @@ class LockFile {
                                      Mode mode);
 
  private:
-  explicit LockFile(Descriptor file) : file_(std::move(file)) {}
-  Descriptor file_;
+  explicit LockFile(posix::Descriptor file) : file_(std::move(file)) {}
+  posix::Descriptor file_;
 };
 
 /// Gives the file `from`, synced first, the name `to` in the same folder, which no file may have
