@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test" / "e2e"))
-from harness import ENDED, REDUCE, Server, job  # noqa: E402  (MUSTER_BINARY must be set)
+from harness import ENDED, REDUCE, Server, job, processes_of  # noqa: E402  (MUSTER_BINARY must be set)
 
 PYTHON = "/usr/bin/python3"
 
@@ -31,19 +31,6 @@ def show(server, *arguments):
     text = server.run(*arguments).stdout
     say("\n".join("  " + line for line in text.rstrip().split("\n")))
     return text
-
-
-def processes_of(number):
-    """Processes whose environment says that they belong to the job."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if f"MUSTER_JOB_ID={number}".encode() in words:
-            found.append(int(folder.name))
-    return sorted(found)
 
 
 def reduce_across_ranks(server):

@@ -7,6 +7,7 @@
 #include "api/openapi_schemas.h"
 #include "base/strings.h"
 #include "format/json.h"
+#include "format/schema.h"
 
 namespace muster::api {
 namespace {
@@ -195,15 +196,6 @@ Value SecurityValue() {
   return list;
 }
 
-std::string Cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string TypeCell(std::string_view type) {
   std::string_view inner = type;
   const bool list = inner.starts_with('[');
@@ -211,7 +203,7 @@ std::string TypeCell(std::string_view type) {
   const auto names = SchemaNames();
   const std::string text = std::ranges::find(names, inner) != names.end()
                                ? Format("[{}](#{})", inner, LowerCase(inner))
-                               : Cell(inner);
+                               : format::MarkdownCell(inner);
   return list ? "list of " + text : text;
 }
 
@@ -241,7 +233,8 @@ void AddRoute(const Route& route, std::string& out) {
   if (route.query.empty()) return;
   out += "\n| query | type | meaning |\n|---|---|---|\n";
   for (const QueryParameter& parameter : route.query) {
-    out += Format("| `{}` | {} | {} |\n", parameter.name, parameter.type, Cell(parameter.doc));
+    out += Format("| `{}` | {} | {} |\n", parameter.name, parameter.type,
+                  format::MarkdownCell(parameter.doc));
   }
 }
 
@@ -256,7 +249,7 @@ void AddBody(const format::Entry& schema, std::string& out) {
         std::ranges::find(required->items, property.key, &Value::text) != required->items.end();
     const Value* const doc = property.value.Find("description");
     out += Format("| `{}`{} | {} |\n", property.key, needed ? " (required)" : "",
-                  doc == nullptr ? "" : Cell(doc->text));
+                  doc == nullptr ? "" : format::MarkdownCell(doc->text));
   }
 }
 
@@ -324,7 +317,8 @@ std::string ApiReference() {
     if (row.key == "...") {
       out += Format("| ... | | all of [{}](#{}) |\n", row.type, LowerCase(row.type));
     } else {
-      out += Format("| `{}` | {} | {} |\n", row.key, TypeCell(row.type), Cell(row.doc));
+      out += Format("| `{}` | {} | {} |\n", row.key, TypeCell(row.type),
+                    format::MarkdownCell(row.doc));
     }
   }
   return out;

@@ -128,16 +128,6 @@ PlannedTails AllOf(std::span<const PlannedKey> planned) {
   return tails;
 }
 
-/// In a Markdown table `|` ends a cell.
-std::string Cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string DefaultText(const KeyShape& key) {
   if (key.required) return "**required**";
   const Value& value = key.default_value;
@@ -149,8 +139,8 @@ std::string DefaultText(const KeyShape& key) {
 void AddRows(const Shape& shape, const std::string& path, std::string& out) {
   for (const KeyShape& key : shape.keys) {
     const std::string below = path.empty() ? key.key : Format("{}.{}", path, key.key);
-    out += Format("| `{}` | {} | {} | {} |\n", below, Cell(key.shape.type), DefaultText(key),
-                  Cell(key.doc));
+    out += Format("| `{}` | {} | {} | {} |\n", below, MarkdownCell(key.shape.type),
+                  DefaultText(key), MarkdownCell(key.doc));
     AddRows(key.shape, below, out);
   }
   if (shape.form == Shape::Form::kStruct || shape.parts.empty()) return;
@@ -215,6 +205,15 @@ void AddOtherKeys(const Shape& shape, const Value* given, const std::string& pat
 
 }  // namespace
 
+std::string MarkdownCell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 Value WithDefaultKeys(Value document, const Shape& shape) {
   switch (shape.form) {
     case Shape::Form::kLeaf:
@@ -276,8 +275,8 @@ std::string Reference(std::string_view title, const Shape& shape,
       "| Key | Type | Range | Default | Meaning |\n| --- | --- | --- | --- | --- |\n";
   for (const PlannedKey& row : planned) {
     const std::string standard = row.default_value.empty() ? "" : Format("`{}`", row.default_value);
-    out += Format("| `{}` | {} | {} | {} | {} |\n", row.path, Cell(row.type), Cell(row.range),
-                  standard, Cell(row.doc));
+    out += Format("| `{}` | {} | {} | {} | {} |\n", row.path, MarkdownCell(row.type),
+                  MarkdownCell(row.range), standard, MarkdownCell(row.doc));
   }
   return out;
 }

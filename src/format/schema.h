@@ -28,4 +28,7 @@ std::vector<std::string> OtherKeys(const Value& document, const Shape& shape,
 std::string Reference(std::string_view title, const Shape& shape,
                       std::span<const PlannedKey> planned);
 
+/// Text for a cell of a Markdown table, in which `|` would end it.
+std::string MarkdownCell(std::string_view text);
+
 }  // namespace muster::format

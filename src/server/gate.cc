@@ -214,7 +214,7 @@ base::Result<Reply> Composer::On(const Caller& caller, const SubmitJobs& command
         base::Format("{} jobs in one request; at most {}", command.jobs.size(), kMaxJobsPerSubmit),
         ""};
   }
-  const std::uint64_t hash = HashOf(command);
+  const std::uint64_t hash = command.idempotency_key.empty() ? 0 : HashOf(command);
   auto known = FindKey(caller, command.idempotency_key, hash);
   if (!known) return known.error();
   if (*known) return **known;

@@ -6,10 +6,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/archive.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/strings.h"
-#include "server/records_archive.h"
 
 namespace muster::server {
 namespace {
@@ -170,10 +170,9 @@ void Server::RejectWaiting() {
   for (Mailbox::Posted& posted : mailbox_.Take().requests) posted.answer(Unavailable(trouble_));
 }
 
-driver::Launch Server::MakeLaunch(model::JobId job) const {
-  const JobRecord& record = state_.tables().jobs[job.value];
-  const engine::View view = state_.engine().view();
-  const engine::JobView now = view.Job(job);
+driver::Launch Server::MakeLaunch(const Picture& picture, model::JobId job) const {
+  const JobRecord& record = picture.tables.jobs[job.value];
+  const engine::JobView now = picture.view.Job(job);
   driver::Launch launch{.gang = {job, now.attempt},
                         .job_name = record.text->name,
                         .owner = record.owner,
@@ -185,7 +184,7 @@ driver::Launch Server::MakeLaunch(model::JobId job) const {
     for (std::int32_t i = 0; i < now.placement->group_sizes[g]; ++i, ++rank) {
       const model::ReplicaPlacement& placed = now.placement->ranks[rank];
       launch.replicas.push_back({.group = static_cast<std::int32_t>(g),
-                                 .node = view.Node(placed.node).spec->name,
+                                 .node = picture.view.Node(placed.node).spec->name,
                                  .devices = placed.devices,
                                  .cpu = placed.cpu,
                                  .memory = placed.memory});
@@ -203,18 +202,19 @@ driver::Launch Server::MakeLaunch(model::JobId job) const {
 
 void Server::GiveOrders(const Batch& batch, const std::vector<driver::Order>& orders) {
   for (const driver::Order& order : orders) outside_.driver.Give(order);
+  const PicturePtr picture = Look();
   for (const model::Decision& decision : batch.decisions) {
     if (const auto* start = std::get_if<model::StartGang>(&decision)) {
       // One batch may start a gang and stop it again; what is not there any more is not launched.
-      const engine::JobView now = Look()->view.Job(start->job);
+      const engine::JobView now = picture->view.Job(start->job);
       if (now.placement != nullptr && now.attempt == start->attempt)
-        outside_.driver.Give(MakeLaunch(start->job));
+        outside_.driver.Give(MakeLaunch(*picture, start->job));
     } else if (const auto* stop = std::get_if<model::StopGang>(&decision)) {
       outside_.driver.Give(driver::Stop{{stop->job, stop->attempt}, StopGrace(stop->grace)});
     } else if (const auto* requeue = std::get_if<model::RequeueJob>(&decision)) {
       outside_.driver.Give(driver::Forget{{requeue->job, requeue->attempt}});
     } else if (const auto* finish = std::get_if<model::FinishJob>(&decision)) {
-      const engine::JobView now = Look()->view.Job(finish->job);
+      const engine::JobView now = picture->view.Job(finish->job);
       if (now.attempt.value > 0) outside_.driver.Give(driver::Forget{{finish->job, now.attempt}});
     }
   }
@@ -238,7 +238,7 @@ void Server::Reconcile() {
     const engine::JobView job = view.Job(each.gang.job);
     const bool known = std::ranges::find(unknown, each.gang) == unknown.end();
     if (!known && !each.started && job.phase == engine::JobPhase::kStarting) {
-      outside_.driver.Give(MakeLaunch(each.gang.job));
+      outside_.driver.Give(MakeLaunch(*Look(), each.gang.job));
     } else if (!known) {
       for (std::size_t rank = 0; rank < job.placement->ranks.size(); ++rank) {
         mailbox_.Observe(driver::RankEnded{

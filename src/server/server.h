@@ -82,7 +82,7 @@ class Server : public Front {
 
   void Reconcile();
   void TakeOutMissingNodes(const engine::View& view);
-  driver::Launch MakeLaunch(model::JobId job) const;
+  driver::Launch MakeLaunch(const Picture& picture, model::JobId job) const;
   bool ResolveDoubt();
   void EnterDoubt(const base::Error& error, const Batch& undone);
   bool Commit(Pending& pending);

@@ -12,7 +12,7 @@ import signal
 import sys
 import unittest
 
-from harness import ENDED, Server, job
+from harness import ENDED, Server, job, processes_of
 
 PYTHON = "/usr/bin/python3"
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -24,19 +24,6 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 def losses(text):
     """{step: loss} of what rank 0 printed."""
     return {int(step): float(loss) for step, loss in re.findall(r"step (\d+) loss ([0-9.]+)", text)}
-
-
-def pids_of(number, rank):
-    """Processes of one rank of a job."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if f"MUSTER_JOB_ID={number}".encode() in words and f"RANK={rank}".encode() in words:
-            found.append(int(folder.name))
-    return found
 
 
 class FrameworksTest(unittest.TestCase):
@@ -91,7 +78,7 @@ class FrameworksTest(unittest.TestCase):
     def test_ddp_goes_on_after_a_rank_was_killed(self):
         number = self.server.submit(self.ddp(1_000_000, restart={"limit": 3}))
         self.wait_for_checkpoint(number)
-        for pid in pids_of(number, 3):
+        for pid in processes_of(number, RANK=3):
             os.kill(pid, signal.SIGKILL)
         while self.server.job(number)["attempt"] < 2:
             self.server.next_event(number)

@@ -224,6 +224,20 @@ def job(command, replicas=1, gpu=0, name="test", **spec):
     return {"apiVersion": "muster/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"tasks": [task], **spec}}
 
 
+def processes_of(number, **variables):
+    """Processes whose environment says that they belong to the job, and has these variables too."""
+    wanted = {f"{name}={value}".encode() for name, value in {"MUSTER_JOB_ID": number, **variables}.items()}
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if wanted.issubset(words):
+            found.append(int(folder.name))
+    return sorted(found)
+
+
 REDUCE = r"""
 import os, socket, struct
 rank, world = int(os.environ["MUSTER_RANK"]), int(os.environ["MUSTER_WORLD_SIZE"])
